@@ -173,14 +173,14 @@ local function observe(process, election, state)
   return process.spawn(function()
     for leader in election:observe() do
       state.seen = leader and leader.token
-      if state.over then return end
+      if state.over and not (state.by_rank and leader) then return end -- a handle keeps what was seen last
     end
   end)
 end
 
 local function standing(name, options)
   recipe(name, function(soak, zk)
-    local all, state, tasks = {}, { turn = 0 }, nil
+    local all, state, tasks = {}, { turn = 0, by_rank = options.rank }, nil
     for i = 1, 4 do
       local process = i == 1 and zk or soak:process()
       all[i] = { process, soak:session(process):election("/e", options) }

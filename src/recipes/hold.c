@@ -102,9 +102,16 @@ void zr_hold_lost(struct zr_hold *hold)
 
 /* ---- Release ------------------------------------------------------------------------------- */
 
+static void leave(struct zr_task *task)
+{
+    const struct zr_hold *hold = zr_hold_of(task);
+    bool departs = hold->more != NULL && hold->more->depart != NULL;
+    (departs ? hold->more->depart : zr_hold_clean)(task);
+}
+
 static const struct zr_task_kind release_kind = {
     .name = "hold:release",
-    .clean = zr_hold_clean,
+    .clean = leave,
     .bound = true,
     .free = zr_hold_free_task,
 };
@@ -231,8 +238,8 @@ void zr_hold_free(struct zr_object *self)
     struct zr_object *owner = hold->owner;
     struct zr_session *session = hold->session;
     zr_unlink(&hold->tie.link);
-    if (hold->fini != NULL)
-        hold->fini(hold);
+    if (hold->more != NULL)
+        hold->more->fini(hold);
     zr_seat_fini(&hold->seat);
     zr_free(hold);
     zr_object_unref(owner);

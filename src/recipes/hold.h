@@ -15,6 +15,15 @@
 
 enum zr_hold_state { ZR_ACQUIRING, ZR_HELD, ZR_LET_GO };
 
+struct zr_hold;
+
+/* What a recipe adds to its holds. Static. */
+struct zr_hold_more {
+    void (*fini)(struct zr_hold *hold);   /* frees what the recipe has added */
+    void (*depart)(struct zr_task *task); /* the first step after a release; ends in zr_hold_clean,
+                                             or with the seat gone; null: zr_hold_clean */
+};
+
 /*
  * One attempt, and, once it has succeeded, the hold. The task acquires first and releases later, so
  * that a release needs no memory.
@@ -43,8 +52,7 @@ struct zr_hold {
     int32_t position;  /* set by the recipe: how many contenders were ahead at the last look; -1: it
                           has not looked */
     int64_t since_us;  /* when it began to wait, or, once granted, to hold */
-    /* The recipe's, or null: frees what the recipe added. */
-    void (*fini)(struct zr_hold *hold);
+    const struct zr_hold_more *more; /* the recipe's, or null */
 };
 
 extern const struct zr_class zr_hold_class;
@@ -84,7 +92,7 @@ void zr_hold_free(struct zr_object *self);
 /*
  * gives: a hold in the state ZR_ACQUIRING, with the reference of its task, which the recipe
  * starts with a ZR_HOLD_KIND. size: of struct zr_hold, or of a struct whose first member is the
- * hold; the rest is zeroed, see fini. keeps: owner (counted), dir, data (the owner's), stem
+ * hold; the rest is zeroed, see `more`. keeps: owner (counted), dir, data (the owner's), stem
  * (static). Null: memory is exhausted.
  */
 struct zr_hold *zr_hold_new(size_t size, struct zr_session *session, struct zr_object *owner,

@@ -13,23 +13,25 @@
  * candidates, the one with the highest rank leads; of equal ranks, the one that came first.
  *
  * 1. Create our znode, the seat, in the directory. Its name has our rank, and its data our rank and
- *    our value.
+ *    our value. The listing behind the create shows who is ahead: the ranks are in the names.
  * 2. Read the directory. Its data name the seat that leads. It leads as long as its znode exists.
- *    Wait until that znode is gone.
- * 3. If it is gone, or no seat is named: list the directory. The names tell which candidate is to
- *    lead (rank_best.c). If it is another one, or there are too few, wait until something in the
- *    directory changes, and go to 2. Of the candidates of one handle that have the same rank, only
- *    the first lists; the others wait for it.
+ *    Wait in line (rank_wait.c): until the nearest candidate ahead is gone; or, if none is, until
+ *    the leader is. Then read the directory again.
+ * 3. If the leader is gone, or no seat is named: list the directory. The names tell which candidate
+ *    is to lead (rank_best.c). If it is another one, or there are too few, wait until something in
+ *    the directory changes, and go to 2. Of the candidates of one handle that have the same rank,
+ *    only the first lists; the others wait for it.
  * 4. If we are the best, write our name into the directory, on two conditions: it has not changed
  *    since we read it (version), and our seat exists. This write decides the election, and its zxid
  *    is the token.
  *
- * A candidate that knows a better one from its last listing does not list when the leader is gone:
- * the better one does. If nobody has decided after a moment, it lists.
+ * A leader keeps a listing that is current (rank_attend.c). So when it resigns, it writes the next
+ * one's name, in the transaction that deletes its own seat (rank_depart.c). The next one only reads
+ * the directory.
  *
- * So a change of the leader costs each candidate three requests at most: those of steps 3 and 4, or
- * of step 3 and twice of step 2. It leaves a watch at the leader's seat, which ends with it, and
- * those at the directory, which fire at the next change.
+ * So a change of the leader wakes one candidate, which sends one request, or two if the leader has
+ * died. Each of the others reads the directory a moment later. The watches are at the seat ahead,
+ * which ends, and at the directory, where they fire at the next change.
  *
  * Safety comes from the write in step 4: a seat's name is unique and its znode never comes back,
  * and of two writes over the same version one fails. The ranks only decide which candidate tries.
@@ -50,7 +52,8 @@
 static void lead(struct zr_task *task, int64_t token)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
-    zr_rank_stop_looking(candidate);
+    zr_rank_end_wait(candidate);
+    zr_rank_attend(candidate);
     candidate->hold.seat.czxid = token;
     zr_hold_grant(&candidate->hold);
 }
@@ -60,12 +63,15 @@ static void lead(struct zr_task *task, int64_t token)
 static void decided(struct zr_task *task)
 {
     const struct zr_request *answer = &task->call->request;
-    if (task->outcome == ZR_OK)
-        lead(task, (answer->op == ZR_OP_MULTI ? &answer->parts[1] : answer)->stat.mzxid);
-    else if (task->outcome == ZR_BAD_VERSION || task->outcome == ZR_NO_NODE)
+    if (task->outcome == ZR_OK) {
+        const struct zr_request *said = answer->op == ZR_OP_MULTI ? &answer->parts[1] : answer;
+        zr_candidate_of(task)->mzxid = said->stat.mzxid;
+        lead(task, said->stat.mzxid);
+    } else if (task->outcome == ZR_BAD_VERSION || task->outcome == ZR_NO_NODE) {
         zr_rank_look_again(task);
-    else
+    } else {
         zr_verb_fail(task, task->outcome);
+    }
 }
 
 static void decide(struct zr_task *task)
@@ -88,7 +94,17 @@ static void decide(struct zr_task *task)
     zr_verb_transact(task, call, &candidate->transaction, ZR_STEP(decided));
 }
 
+static void heed_leader(struct zr_task *task);
+
 /* ---- 3. The candidates --------------------------------------------------------------------- */
+
+static bool is_listed(const struct zr_seats *seats, const char *name)
+{
+    for (size_t i = 0; i < seats->names->count; i++)
+        if (strcmp(seats->names->at[i], name) == 0)
+            return true;
+    return false;
+}
 
 /* takes: seats. */
 static void judge(struct zr_task *task, struct zr_seats *seats)
@@ -96,7 +112,9 @@ static void judge(struct zr_task *task, struct zr_seats *seats)
     struct zr_candidate *candidate = zr_candidate_of(task);
     zr_seats_unref(candidate->known);
     candidate->known = seats;
-    if (zr_rank_is_best(task, seats))
+    if (is_listed(seats, candidate->named.leader))
+        heed_leader(task);
+    else if (zr_rank_is_best(task, seats))
         decide(task);
     else
         zr_rank_wait(task);
@@ -106,7 +124,7 @@ static void judge(struct zr_task *task, struct zr_seats *seats)
    one may be younger than the listing: then it is worth another look soon. */
 static void note_events(struct zr_candidate *candidate)
 {
-    int64_t events = zr_watch_events(candidate->watch);
+    int64_t events = zr_watch_events(candidate->news.watch);
     candidate->doubts = events != candidate->events;
     candidate->events = events;
 }
@@ -114,13 +132,11 @@ static void note_events(struct zr_candidate *candidate)
 /* Nobody has written to the directory since it was read. */
 static void list_is_good(struct zr_task *task)
 {
-    struct zr_request *answer = &task->call->request;
-    struct zr_seats *seats = zr_seats_new(task->session->engine->recipes, answer->names);
+    struct zr_seats *seats = zr_rank_seats(task);
     if (seats == NULL) {
         zr_verb_fail(task, ZR_NO_MEMORY);
         return;
     }
-    answer->names = NULL;
     if (zr_seat_index(&zr_hold_of(task)->seat, seats) >= 0) {
         judge(task, seats);
         return;
@@ -159,7 +175,7 @@ static bool waits_behind(struct zr_task *task)
 void zr_rank_list(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
-    candidate->events = zr_watch_events(candidate->watch);
+    candidate->events = zr_watch_events(candidate->news.watch);
     candidate->doubts = false;
     candidate->better[0] = '\0';
     if (candidate->version == ZR_ANY_VERSION) {
@@ -174,19 +190,23 @@ void zr_rank_list(struct zr_task *task)
 
 /* ---- 2. The leader ------------------------------------------------------------------------- */
 
-static void leader_gone(struct zr_task *task)
+void zr_rank_leader_gone(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
-    if (zr_rank_stands_anew(task))
-        return;
     strcpy(candidate->ended, candidate->named.leader);
     zr_rank_strike(candidate, candidate->named.leader);
-    if (zr_watch_on_node(candidate->watch) && zr_rank_knows_better(task))
-        zr_rank_rely(task);
-    else if (zr_watch_on_node(candidate->watch))
-        zr_rank_list(task);
+    if (!zr_watch_on_node(candidate->news.watch))
+        zr_rank_look_again(task); /* it has named another one, or another one leads already */
+    else if (!candidate->hold.only_try && zr_rank_ahead(task) != NULL)
+        zr_rank_wait_in_line(task);
     else
-        zr_rank_look_again(task); /* it has named a successor, or another one leads already */
+        zr_rank_list(task);
+}
+
+static void tried_leader_gone(struct zr_task *task)
+{
+    if (!zr_rank_stands_anew(task))
+        zr_rank_leader_gone(task);
 }
 
 static void tried_leader(struct zr_task *task)
@@ -194,25 +214,9 @@ static void tried_leader(struct zr_task *task)
     if (task->outcome == ZR_OK)
         zr_rank_leader_stands(task);
     else if (task->outcome == ZR_NO_NODE)
-        leader_gone(task);
+        tried_leader_gone(task);
     else
         zr_verb_fail(task, task->outcome);
-}
-
-/* A leader of this session is awaited by a watch, too: its znode may be deleted from outside. */
-static void await_end(struct zr_task *task)
-{
-    const struct zr_candidate *candidate = zr_candidate_of(task);
-    const char *dir = candidate->hold.seat.dir, *leader = candidate->named.leader;
-    char *path = zr_path_child(dir, leader);
-    zr_rank_park(task);
-    if (path == NULL)
-        zr_verb_fail(task, ZR_NO_MEMORY);
-    else if (zr_seat_find(task->session, path) != NULL)
-        zr_verb_await_deleted(task, path, 0, ZR_STEP(leader_gone));
-    else
-        zr_verb_await_gone(task, dir, leader, NULL, ZR_STEP(leader_gone));
-    zr_free(path);
 }
 
 static void heed_leader(struct zr_task *task)
@@ -222,12 +226,16 @@ static void heed_leader(struct zr_task *task)
     if (candidate->hold.only_try)
         zr_rank_read_seat(task, ZR_OP_GET, candidate->named.leader, ZR_STEP(tried_leader));
     else
-        await_end(task);
+        zr_rank_wait_in_line(task);
 }
 
+/* A seat that has been named, and is not any more, is gone. */
 void zr_rank_note(struct zr_candidate *candidate, const struct zr_request *answer)
 {
-    candidate->named = zr_named_read(answer);
+    struct zr_named named = zr_named_read(answer);
+    if (strcmp(candidate->named.leader, named.leader) != 0)
+        zr_rank_strike(candidate, candidate->named.leader);
+    candidate->named = named;
     candidate->mzxid = answer->stat.mzxid;
     candidate->version = answer->stat.version;
 }
@@ -260,8 +268,8 @@ void zr_rank_look_again(struct zr_task *task)
     struct zr_candidate *candidate = zr_candidate_of(task);
     const char *dir = candidate->hold.seat.dir;
     enum zr_status status = ZR_OK;
-    if (candidate->watch == NULL)
-        status = zr_watch_follow(task->session, dir, 2, ZR_WATCHED_BYTES_COMMON, &candidate->watch);
+    if (candidate->news.watch == NULL)
+        status = zr_watch_join(task->session, dir, 2, ZR_WATCHED_BYTES_COMMON, &candidate->news);
     if (status == ZR_OK)
         zr_verb_read(task, ZR_OP_GET, dir, true, ZR_STEP(looked));
     else

@@ -7,6 +7,7 @@
  */
 
 #include "core/seats.h"
+#include "core/timer.h"
 #include "core/verbs.h"
 #include "recipes/election/election.h"
 #include "recipes/election/says.h"
@@ -60,22 +61,27 @@ struct zr_candidate {
         struct zr_hold hold;
         struct zr_term term;
     };
-    struct zr_rank_say *say;   /* counted: the data of the seat */
-    char note[ZR_RANK_NOTE];   /* of the seat */
-    struct zr_watch *watch;    /* of the directory; followed */
-    int64_t events;            /* how many events it had had at the last look */
-    struct zr_named named;     /* what the directory said at the last look ... */
-    int64_t mzxid;             /* ... and the last write to it ... */
-    int32_t version;           /* ... and its version */
-    bool doubts;               /* the last listing may be older than the last event */
-    bool waits;                /* it has looked, and waits */
-    bool parked;               /* it waits for an event now */
-    char better[ZR_RANK_NAME]; /* who is to lead before it, at the last look; "": not known */
-    char ended[ZR_RANK_NAME];  /* the last leader whose znode was found gone */
-    struct zr_seats *known;    /* counted: the last listing, without those that have led since; or
-                                  null */
-    int64_t relies_until_us;   /* until then it relies on a better one that it knows */
+    struct zr_rank_say *say; /* counted: the data of the seat */
+    char note[ZR_RANK_NOTE]; /* of the seat */
+    struct zr_follower news; /* of the directory */
+    struct zr_timer late;    /* while it waits in line: when it reads the directory again */
+    int64_t events;          /* how many events it had had at the last look */
+    struct zr_named named;   /* what the directory said at the last look ... */
+    int64_t mzxid;           /* ... and the last write to it; of a leader: the one that named it */
+    int32_t version;         /* and the version at the last look */
+    bool doubts;             /* the last listing may be older than the last event */
+    bool waits;              /* it has looked, and waits */
+    bool parked;             /* it waits for an event now ... */
+    bool seat_guarded, removed; /* its seat was deleted from outside */
+    bool roused;                /* ... and was roused before it came */
+    char awaited[ZR_RANK_NAME]; /* while it waits in line: whose end it waits for */
+    char better[ZR_RANK_NAME];  /* who is to lead before it, at the last look; "": not known */
+    char ended[ZR_RANK_NAME];   /* the last leader whose znode was found gone */
+    struct zr_seats *known;     /* counted: the last listing, without those that have led since; or
+                                   null */
     struct zr_transaction transaction;
+    struct zr_task seat_guard; /* while it waits in line */
+    struct zr_task attendant;  /* while it leads */
 };
 
 struct zr_candidate *zr_candidate_of(struct zr_task *task);
@@ -106,11 +112,16 @@ enum zr_status zr_rank_campaign(struct zr_election *election, const struct zr_ar
 void zr_rank_contend(struct zr_task *task);
 void zr_rank_stand_again(struct zr_task *task);
 
+/* From now on it is roused if its seat is deleted from outside; until unguard. Then stands_anew
+   takes another one. */
+void zr_rank_guard(struct zr_candidate *candidate);
+void zr_rank_unguard(struct zr_candidate *candidate);
+
 /* It waits for an event from now on, until it calls stands_anew. */
 void zr_rank_park(struct zr_task *task);
 
-/* True if its rank has changed: then it leaves its seat and takes another one, instead of going
-   on. */
+/* True if its rank has changed, or its seat was deleted from outside: then it leaves its seat and
+   takes another one, instead of going on. */
 bool zr_rank_stands_anew(struct zr_task *task);
 
 /* The handle has got another rank: if the candidate waits for an event, it goes on at once. */
@@ -124,10 +135,17 @@ void zr_rank_look_again(struct zr_task *task);
 /* Step: lists the directory, and goes on as rank.c tells. */
 void zr_rank_list(struct zr_task *task);
 
-/* rank_wait.c. Steps: it has listed, and another candidate is to lead, or there are too few. Or it
-   has not listed, but knows a better one. */
+/* rank_wait.c. Step: it has listed, and another candidate is to lead, or there are too few. */
 void zr_rank_wait(struct zr_task *task);
-void zr_rank_rely(struct zr_task *task);
+
+/* rank_wait.c. Step: another candidate leads, or a better one is to lead. */
+void zr_rank_wait_in_line(struct zr_task *task);
+
+/* What a candidate's follower of the directory is told. */
+void zr_rank_told(struct zr_follower *news, unsigned used_up);
+
+/* Step: the seat that the directory names is gone. */
+void zr_rank_leader_gone(struct zr_task *task);
 
 /* Step: a try has failed: the leader's seat was read, and exists. Or a seat that is ahead is not
    ephemeral. */
@@ -139,7 +157,10 @@ void zr_rank_read_seat(struct zr_task *task, enum zr_op op, const char *name, st
 /* Notes what the directory says. answer: of a get of it. */
 void zr_rank_note(struct zr_candidate *candidate, const struct zr_request *answer);
 
-/* Gives back what only a candidate needs that waits. */
+/* It does not wait any more, so nothing rouses it. */
+void zr_rank_end_wait(struct zr_candidate *candidate);
+
+/* Gives back what is needed to wait, and to attend. */
 void zr_rank_stop_looking(struct zr_candidate *candidate);
 
 /* ---- Its parts ----------------------------------------------------------------------------- */
@@ -148,15 +169,27 @@ void zr_rank_stop_looking(struct zr_candidate *candidate);
    `better` who should. Notes for all candidates of this handle how many are ahead. */
 bool zr_rank_is_best(struct zr_task *task, const struct zr_seats *seats);
 
-/* True if a candidate that is still among the known ones should lead before ours. */
-bool zr_rank_knows_better(struct zr_task *task);
+/* The seat of a listing that should lead, our own aside; null: there are fewer than the quorum. */
+const char *zr_rank_best(const struct zr_candidate *candidate, const struct zr_seats *seats);
 
-/* It has led: it is not among the known candidates any more. */
+/* Of the known candidates that should lead before ours, the nearest one; null: none is known. */
+const char *zr_rank_ahead(struct zr_task *task);
+
+/* It is gone, or has led: it is not among the known candidates any more. */
 void zr_rank_strike(struct zr_candidate *candidate, const char *name);
 
 /* Methods (rank_change.c, rank_resign.c). */
 enum zr_status zr_rank_change(struct zr_object *self, struct zr_args *args, struct zr_task **task);
 enum zr_status zr_rank_resign(struct zr_object *self, struct zr_args *args, struct zr_task **task);
+
+/* gives: the seats of this answer to a listing; null: memory is exhausted. */
+struct zr_seats *zr_rank_seats(struct zr_task *task);
+
+/* rank_attend.c. The candidate is about to lead: from now on `known` is current, or null. */
+void zr_rank_attend(struct zr_candidate *candidate);
+
+/* rank_depart.c. Step of the clean-up: the term has ended by resigning. */
+void zr_rank_depart(struct zr_task *task);
 
 /* ---- The leader, for any caller (rank_leader.c) -------------------------------------------- */
 

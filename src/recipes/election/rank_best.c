@@ -5,8 +5,7 @@
 
 /*
  * Which candidate of a listing should lead. Their names have their ranks, so no znode is read. The
- * listing is kept until the next one: while it shows a better candidate, ours need not list when
- * the leader is gone. It never decides who leads.
+ * last listing is kept: it shows behind whom ours waits in line. It never decides who leads.
  *
  * A named successor that stands comes first. If there is none, and fewer candidates stand than the
  * quorum, no candidate should lead. If there are enough, the one with the highest rank should; of
@@ -88,7 +87,34 @@ bool zr_rank_is_best(struct zr_task *task, const struct zr_seats *seats)
     return is_heir(candidate, own) || count_standing(seats) >= zr_candidate_election(task)->quorum;
 }
 
-/* ---- Without a listing --------------------------------------------------------------------- */
+const char *zr_rank_best(const struct zr_candidate *candidate, const struct zr_seats *seats)
+{
+    const struct zr_seat_name *best = NULL;
+    size_t others = 0;
+    for (size_t i = 0; i < seats->count; i++) {
+        const struct zr_seat_name *seat = &seats->at[i];
+        if (!is_candidate(seat) || strcmp(seat->name, zr_candidate_name(candidate)) == 0)
+            continue;
+        others++;
+        if (best == NULL || comes_before(candidate, seat, best))
+            best = seat;
+    }
+    size_t quorum = ((const struct zr_election *)candidate->hold.owner)->quorum;
+    return others > 0 && others >= quorum ? best->name : NULL;
+}
+
+struct zr_seats *zr_rank_seats(struct zr_task *task)
+{
+    struct zr_request *answer = &task->call->request;
+    struct zr_seats *seats = zr_seats_new(task->session->engine->recipes, answer->names);
+    if (seats == NULL)
+        return NULL;
+    answer->names = NULL;
+    seats->stat = answer->stat;
+    return seats;
+}
+
+/* ---- In line --------------------------------------------------------------------- */
 
 void zr_rank_strike(struct zr_candidate *candidate, const char *name)
 {
@@ -102,10 +128,17 @@ void zr_rank_strike(struct zr_candidate *candidate, const char *name)
     known->count = kept;
 }
 
-bool zr_rank_knows_better(struct zr_task *task)
+/* One that is ahead and not in the listing has come later: it leads before ours all the same, since
+   who is to lead lists again. */
+const char *zr_rank_ahead(struct zr_task *task)
 {
     const struct zr_candidate *candidate = zr_candidate_of(task);
     const struct zr_seats *known = candidate->known;
     int64_t index = known != NULL ? zr_seat_index(&candidate->hold.seat, known) : -1;
-    return index >= 0 && best_of(candidate, known, &known->at[index]) != &known->at[index];
+    const struct zr_seat_name *nearest = NULL;
+    for (size_t i = 0; index >= 0 && i < known->count; i++)
+        if (comes_before(candidate, &known->at[i], &known->at[index]) &&
+            (nearest == NULL || comes_before(candidate, nearest, &known->at[i])))
+            nearest = &known->at[i];
+    return nearest != NULL && strlen(nearest->name) < ZR_RANK_NAME ? nearest->name : NULL;
 }

@@ -130,6 +130,7 @@ static void was_read(struct zr_task *task)
         status = ZR_BAD_VERSION;
     }
     if (status == ZR_OK) {
+        zr_task_interrupt(&((struct zr_candidate *)naming->term)->attendant, ZR_CANCELED);
         naming->named = zr_named_read(&task->call->request);
         status = new_write(task, version, naming->heir, &call);
     }

@@ -40,14 +40,20 @@ bool zr_candidate_outdated(struct zr_task *task)
 
 /* ---- The end ------------------------------------------------------------------------------- */
 
+void zr_rank_end_wait(struct zr_candidate *candidate)
+{
+    zr_timer_stop(&candidate->hold.session->engine->timers, &candidate->late);
+    zr_rank_unguard(candidate);
+    candidate->parked = false;
+    zr_signal_fire(&zr_candidate_election(&candidate->hold.task)->stood, ZR_OK);
+}
+
 void zr_rank_stop_looking(struct zr_candidate *candidate)
 {
-    zr_watch_unfollow(candidate->watch);
-    candidate->watch = NULL;
-    candidate->parked = false;
+    zr_rank_end_wait(candidate);
+    zr_watch_part(&candidate->news);
     zr_seats_unref(candidate->known);
     candidate->known = NULL;
-    zr_signal_fire(&zr_candidate_election(&candidate->hold.task)->stood, ZR_OK);
 }
 
 /* ---- A try --------------------------------------------------------------------------------- */
@@ -122,6 +128,8 @@ static void fini(struct zr_hold *hold)
     zr_term_fini(hold);
 }
 
+static const struct zr_hold_more more = {.fini = fini, .depart = zr_rank_depart};
+
 /* A limit that passes while it looks again has passed as if it waited. */
 static bool asking(const struct zr_task *task)
 {
@@ -157,7 +165,8 @@ enum zr_status zr_rank_campaign(struct zr_election *election, const struct zr_ar
     if (hold == NULL)
         return ZR_NO_MEMORY;
     zr_term_init(hold);
-    hold->fini = fini;
+    hold->more = &more;
+    ((struct zr_candidate *)hold)->news.told = zr_rank_told;
     hold->seat.note = ((struct zr_candidate *)hold)->note;
     ((struct zr_candidate *)hold)->transaction =
         (struct zr_transaction){.op = ZR_OP_GET, .path = contest->dir, .was_done = was_elected};

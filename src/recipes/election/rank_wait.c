@@ -1,22 +1,29 @@
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/names.h"
 #include "core/watch.h"
 #include "recipes/election/rank.h"
 
 /*
- * How a candidate by rank waits while no candidate leads: for any change of the directory, since it
- * has listed (wait); or for the decision of a better candidate that it knows (rely).
+ * How a candidate by rank waits.
  *
- * What can go wrong: the better one's znode is not ephemeral: after a second without a change, look
- * at it, and fail. An event may be younger than the listing: look again soon. The better one has
- * ended with the leader: after a moment, list.
+ * In line, while another one leads: for the end of the nearest candidate ahead, or, if none is
+ * known, of the leader. So the end of a leader wakes only the next one. Each write to the directory
+ * is read too, a moment later: it may have named ours, which does not see the end of the leader.
+ *
+ * While no candidate leads: for any change of the directory, since it has listed.
+ *
+ * What can go wrong: the better one's znode is not ephemeral: a wait in line fails at once; without
+ * a leader, look at it after a second without a change, and fail. An event may be younger than the
+ * listing: look again soon.
  */
 
 #define LOOK_AGAIN_US 1000000
 #define LOOK_SOON_US 250000
-#define RELY_US 250000
+#define READ_LATER_US 20000
 
-static void relied(struct zr_task *task);
-
-/* ---- After a listing ----------------------------------------------------------------------- */
+/* ---- Without a leader ---------------------------------------------------------------------- */
 
 static void better_was_read(struct zr_task *task)
 {
@@ -32,12 +39,12 @@ static void better_was_read(struct zr_task *task)
 static void woken(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
-    bool silent = zr_watch_events(candidate->watch) == candidate->events;
+    bool silent = zr_watch_events(candidate->news.watch) == candidate->events;
     if (zr_rank_stands_anew(task))
         return;
     if (silent && candidate->better[0] != '\0')
         zr_rank_read_seat(task, ZR_OP_EXISTS, candidate->better, ZR_STEP(better_was_read));
-    else if (zr_watch_on_node(candidate->watch))
+    else if (zr_watch_on_node(candidate->news.watch))
         zr_rank_list(task);
     else
         zr_rank_look_again(task);
@@ -52,39 +59,73 @@ void zr_rank_wait(struct zr_task *task)
         return;
     }
     zr_rank_park(task);
-    zr_verb_await_change_for(task, candidate->watch, candidate->events,
+    zr_verb_await_change_for(task, candidate->news.watch, candidate->events,
                              candidate->doubts ? LOOK_SOON_US : LOOK_AGAIN_US, ZR_STEP(woken));
 }
 
-/* ---- Without one --------------------------------------------------------------------------- */
+/* ---- In line ------------------------------------------------------------------------------- */
 
-/* Nobody has written to the directory yet. */
-static void rely(struct zr_task *task)
+static bool is_next(const struct zr_candidate *candidate)
+{
+    return strcmp(candidate->awaited, candidate->named.leader) == 0;
+}
+
+static void read_late(struct zr_timer *timer)
+{
+    zr_rank_rouse(ZR_HOLDER(timer, struct zr_candidate, late));
+}
+
+static void read_later(struct zr_candidate *candidate)
+{
+    struct zr_engine *engine = candidate->hold.session->engine;
+    if (candidate->late.fire == NULL)
+        zr_timer_start(&engine->timers, &candidate->late, zr_engine_now_us(engine) + READ_LATER_US,
+                       read_late);
+}
+
+void zr_rank_told(struct zr_follower *news, unsigned used_up)
+{
+    struct zr_candidate *candidate = ZR_HOLDER(news, struct zr_candidate, news);
+    if ((used_up & ZR_ON_NODE) == 0 || !candidate->parked || candidate->awaited[0] == '\0')
+        return;
+    if (is_next(candidate))
+        zr_rank_rouse(candidate);
+    else
+        read_later(candidate);
+}
+
+/* The seat that it waited for is gone, or it was roused. */
+static void moved_up(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
-    int64_t left_us = candidate->relies_until_us - zr_engine_now_us(task->session->engine);
-    candidate->events = zr_watch_events(candidate->watch);
-    zr_rank_park(task);
-    zr_verb_await_change_for(task, candidate->watch, candidate->events, left_us, ZR_STEP(relied));
-}
-
-static void relied(struct zr_task *task)
-{
-    const struct zr_candidate *candidate = zr_candidate_of(task);
-    bool more = zr_engine_now_us(task->session->engine) < candidate->relies_until_us;
+    bool next = is_next(candidate);
+    candidate->awaited[0] = '\0';
     if (zr_rank_stands_anew(task))
         return;
-    if (!zr_watch_on_node(candidate->watch))
+    if (candidate->roused)
         zr_rank_look_again(task);
-    else if (more)
-        rely(task);
+    else if (next)
+        zr_rank_leader_gone(task);
     else
-        zr_rank_list(task);
+        zr_rank_list(task); /* others may be gone, too */
 }
 
-void zr_rank_rely(struct zr_task *task)
+/* A seat of this session is awaited by a watch, too: its znode may be deleted from outside. */
+void zr_rank_wait_in_line(struct zr_task *task)
 {
-    int64_t now_us = zr_engine_now_us(task->session->engine);
-    zr_candidate_of(task)->relies_until_us = now_us + RELY_US;
-    rely(task);
+    struct zr_candidate *candidate = zr_candidate_of(task);
+    const char *dir = candidate->hold.seat.dir, *ahead = zr_rank_ahead(task);
+    strcpy(candidate->awaited, ahead != NULL ? ahead : candidate->named.leader);
+    char *path = zr_path_child(dir, candidate->awaited);
+    zr_rank_park(task);
+    zr_rank_guard(candidate);
+    if (!zr_watch_on_node(candidate->news.watch))
+        read_later(candidate);
+    if (path == NULL)
+        zr_verb_fail(task, ZR_NO_MEMORY);
+    else if (zr_seat_find(task->session, path) != NULL)
+        zr_verb_await_deleted(task, path, 0, ZR_STEP(moved_up));
+    else
+        zr_verb_await_gone(task, dir, candidate->awaited, NULL, ZR_STEP(moved_up));
+    zr_free(path);
 }

@@ -26,10 +26,12 @@ void zr_term_fini(struct zr_hold *hold)
     zr_free(zr_term_of(hold)->value.at);
 }
 
+static const struct zr_hold_more more = {.fini = zr_term_fini};
+
 void zr_term_init(struct zr_hold *hold)
 {
     hold->object.class = &zr_term_class;
-    hold->fini = zr_term_fini;
+    hold->more = &more;
     zr_term_of(hold)->successor = -1;
     zr_list_init(&zr_term_of(hold)->changing);
 }

@@ -31,7 +31,7 @@ struct zr_term *zr_term_of(struct zr_hold *hold);
 /* Makes a term of a new hold that has room for it. */
 void zr_term_init(struct zr_hold *hold);
 
-/* The hold's `fini`; a recipe that sets another one calls it there. */
+/* The `fini` of the hold's `more`; a recipe that sets another one calls it there. */
 void zr_term_fini(struct zr_hold *hold);
 
 /* The term names the successor with this number from now on; -1: none. It is not written yet, but

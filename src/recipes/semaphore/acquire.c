@@ -255,6 +255,8 @@ static void fini(struct zr_hold *hold)
     zr_sift_forget(&attempt->sift);
 }
 
+static const struct zr_hold_more more = {.fini = fini};
+
 static const struct zr_task_kind kind = ZR_HOLD_KIND("semaphore:acquire", clean);
 
 static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int32_t permits)
@@ -266,7 +268,7 @@ static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int
     struct zr_permit_attempt *attempt = (struct zr_permit_attempt *)hold;
     if (attempt == NULL)
         return NULL;
-    hold->fini = fini;
+    hold->more = &more;
     hold->permits = permits;
     zr_count_note_write(permits, attempt->note);
     hold->seat.note = attempt->note;

@@ -225,6 +225,8 @@ static void fini(struct zr_hold *hold)
     zr_free(attempt->number);
 }
 
+static const struct zr_hold_more more = {.fini = fini};
+
 static const struct zr_task_kind kind = ZR_HOLD_KIND("worker_id:acquire", clean);
 
 static struct zr_worker_attempt *new_attempt(struct zr_worker_id *ids)
@@ -235,7 +237,7 @@ static struct zr_worker_attempt *new_attempt(struct zr_worker_id *ids)
     struct zr_worker_attempt *attempt = (struct zr_worker_attempt *)hold;
     if (attempt == NULL)
         return NULL;
-    hold->fini = fini;
+    hold->more = &more;
     hold->numbered = true;
     zr_count_note_write(ids->max, attempt->note);
     zr_seat_init(&attempt->turn, contest->session, ids->queue, &zr_turn_stem, contest->data);
