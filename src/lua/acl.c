@@ -178,7 +178,7 @@ void zr_lua_check_acl_id(struct reader *reader, const char *scheme, const char *
 /* digest(user, password) */
 int zr_lua_digest(lua_State *L)
 {
-    struct reader reader = {.L = L, .method = "digest", .argument = 1};
+    struct reader reader = {.L = L, .method = "digest", .argument = 1, .anchors = 3};
     lua_settop(L, 2);
     struct zr_bytes user = zr_lua_read_string(&reader, 1);
     if (user.length == 0 || strchr(user.at, ':') != NULL)

@@ -7,9 +7,9 @@
  * raised at the user's line and says which value is wrong: "bad argument #2 to 'create' (option
  * 'ttl': seconds expected, got string)".
  *
- * Strings are borrowed from Lua. The arguments keep them alive: they are on the stack until the C
- * function returns. Options are read without metamethods, so that none of the user's code runs in
- * between.
+ * Strings are borrowed from Lua. An argument stays on the stack until the C function returns. What
+ * is read out of a table is kept in a table of our own (zr_lua_keep): options are read without
+ * metamethods, but each allocation may run a finalizer of the user, which may change the table.
  */
 
 static void *field_of(struct zr_arg *arg, char letter)

@@ -175,7 +175,8 @@ struct reader {
     lua_State *L;
     const char *method;
     int argument;   /* as the user counts: without the object */
-    int anchors;    /* stack index of the table that keeps temporary memory, or of nil */
+    int anchors;    /* stack index, above the arguments, of the table that keeps what is read, or of
+                       nil */
     size_t length;  /* of `where` */
     char where[96]; /* "option 'acl', entry 2" */
 };
@@ -202,6 +203,8 @@ struct zr_bytes zr_lua_read_data(struct reader *reader, int index);
 int64_t zr_lua_read_integer(struct reader *reader, int index, int64_t least, int64_t most);
 int32_t zr_lua_read_version(struct reader *reader, int index);
 int64_t zr_lua_read_seconds(struct reader *reader, int index);
+/* Keeps the value at this stack index until the C function returns. index: positive. */
+void zr_lua_keep(struct reader *reader, int index);
 /* Zeroed memory that lives until the C function returns. */
 void *zr_lua_temporary(struct reader *reader, size_t count, size_t size);
 /* The length of the list at this stack index; raises misuse if it is not a list. */

@@ -5,7 +5,7 @@
 
 /*
  * Reads tables of options, and the lists of tables in them: ACLs and credentials, whose entries are
- * tables of options too. The arrays are temporary memory; the strings belong to the user's tables.
+ * tables of options too. The arrays are temporary memory; the strings are kept (zr_lua_keep).
  */
 
 /* ---- ACLs ---------------------------------------------------------------------------------- */

@@ -107,6 +107,7 @@ struct zr_bytes *zr_lua_read_strings(struct reader *reader, int index, size_t *c
         lua_rawgeti(reader->L, index, (int)i + 1);
         if (lua_type(reader->L, -1) != LUA_TSTRING)
             zr_lua_bad_type(reader, -1, "list of strings");
+        zr_lua_keep(reader, lua_gettop(reader->L));
         list[i].at = lua_tolstring(reader->L, -1, &list[i].length);
         lua_pop(reader->L, 1);
     }
@@ -122,6 +123,7 @@ struct zr_object **zr_lua_read_objects(struct reader *reader, int index, size_t 
         list[i] = zr_lua_object_at(reader->L, lua_gettop(reader->L));
         if (list[i] == NULL)
             zr_lua_bad_type(reader, -1, "list of objects");
+        zr_lua_keep(reader, lua_gettop(reader->L));
         lua_pop(reader->L, 1);
     }
     return list;
@@ -129,20 +131,34 @@ struct zr_object **zr_lua_read_objects(struct reader *reader, int index, size_t 
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
+/* The option that must be there. */
+static struct zr_bytes read_first(struct reader *reader, int index, const char *name)
+{
+    size_t before = zr_lua_enter(reader, "option '%s'", name);
+    lua_pushstring(reader->L, name);
+    lua_rawget(reader->L, index);
+    if (lua_type(reader->L, -1) != LUA_TSTRING)
+        zr_lua_bad_type(reader, -1, "string");
+    struct zr_bytes data = zr_lua_read_data(reader, lua_gettop(reader->L));
+    lua_pop(reader->L, 1);
+    zr_lua_leave(reader, before);
+    return data;
+}
+
 static void read_record(struct reader *reader, int index, const struct zr_option *options,
                         void *into)
 {
-    lua_State *L = reader->L;
     struct zr_bytes *data = (struct zr_bytes *)((char *)into + options->offset);
     zr_lua_default_options(options, into);
-    if (lua_type(L, index) == LUA_TSTRING)
-        data->at = lua_tolstring(L, index, &data->length);
-    else if (lua_istable(L, index))
-        zr_lua_read_options(reader, index, options, into);
-    else
+    if (lua_type(reader->L, index) == LUA_TSTRING) {
+        *data = zr_lua_read_data(reader, index);
+        return;
+    }
+    if (!lua_istable(reader->L, index))
         zr_lua_bad_type(reader, index, "string or table");
-    if (data->at == NULL)
-        zr_lua_bad(reader, "option '%s': string expected, got nil", options->name);
+    zr_lua_check_plain(reader, index, "table of options");
+    *data = read_first(reader, index, options->name);
+    zr_lua_read_options(reader, index, options, into);
 }
 
 void *zr_lua_read_records(struct reader *reader, int index, const struct zr_option *options,

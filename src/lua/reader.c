@@ -54,9 +54,34 @@ int zr_lua_bad_type(struct reader *reader, int index, const char *expected)
 
 /* ---- Plain values -------------------------------------------------------------------------- */
 
+static void open_anchors(struct reader *reader)
+{
+    luaL_checkstack(reader->L, 4, NULL);
+    if (!lua_isnil(reader->L, reader->anchors))
+        return;
+    lua_newtable(reader->L);
+    lua_replace(reader->L, reader->anchors);
+}
+
+/* Keeps the value on top of the stack, and removes it. */
+static void anchor_top(struct reader *reader)
+{
+    lua_rawseti(reader->L, reader->anchors, (int)lua_rawlen(reader->L, reader->anchors) + 1);
+}
+
+void zr_lua_keep(struct reader *reader, int index)
+{
+    if (index < reader->anchors)
+        return;
+    open_anchors(reader);
+    lua_pushvalue(reader->L, index);
+    anchor_top(reader);
+}
+
 static struct zr_bytes bytes_at(struct reader *reader, int index)
 {
     struct zr_bytes bytes;
+    zr_lua_keep(reader, index);
     bytes.at = lua_tolstring(reader->L, index, &bytes.length);
     return bytes;
 }
@@ -162,16 +187,11 @@ void zr_lua_check_plain(struct reader *reader, int index, const char *expected)
 
 void *zr_lua_temporary(struct reader *reader, size_t count, size_t size)
 {
-    lua_State *L = reader->L;
-    luaL_checkstack(L, 4, NULL);
-    if (lua_isnil(L, reader->anchors)) {
-        lua_newtable(L);
-        lua_replace(L, reader->anchors);
-    }
     size_t bytes = count > 0 ? count * size : 1;
-    void *memory = compat_new_userdata(L, bytes);
+    open_anchors(reader);
+    void *memory = compat_new_userdata(reader->L, bytes);
     memset(memory, 0, bytes);
-    lua_rawseti(L, reader->anchors, (int)lua_rawlen(L, reader->anchors) + 1);
+    anchor_top(reader);
     return memory;
 }
 
