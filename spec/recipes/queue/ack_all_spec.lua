@@ -209,6 +209,47 @@ describe("ack_all", function()
     for i = 1, 2 do assert.is_true(items[i]:ack()) end
   end))
 
+  -- Before the caller takes the result, which is there already, another call ends the claim.
+  for _, how in ipairs { "nack", "close" } do
+    it("counts what the server has acked, whatever becomes of the claim afterwards: " .. how, with_items(2, function(world, _, queue, items)
+      local slot, host = core.classes.queue.inner.ack_all(queue.core, { items[1].claim, items[2].claim })
+      local wanted = wait.expect(host, slot)
+      world:advance(1)
+      assert.is_true(wanted.done)
+      if how == "nack" then fails("lost", items[2]:nack()) else getmetatable(items[2]).__close(items[2]) end
+      world:advance(1)
+      assert.same({ 2, {} }, { wait.await(host, slot, wanted) })
+      assert.equal(0, queue:size())
+    end))
+  end
+
+  for _, how in ipairs { "the time is over", "the session is closed" } do
+    it("says that the items may have been acked, also if it cannot ask: " .. how, with_items(2, function(world, zk, queue, items)
+      world:plan(zk, "lose_reply", { kind = "multi", down = 30 })
+      local task = zk.spawn(queue.ack_all, queue, items)
+      world:advance(0.5)
+      if how == "the session is closed" then queue.session:close(0) end
+      local none, message, code = task:wait(60)
+      assert.same({ nil, how == "the session is closed" and "closed" or "connection_loss" }, { none, code })
+      assert.matches("the change may or may not have been made", message)
+    end))
+  end
+
+  it("of a list of which nothing is left to ack needs no session", with_items(3, function(world, zk, queue, items)
+    lose(world, zk, queue, items, 2)
+    acked(2, { items[2] }, queue:ack_all(items))
+    world:partition(zk)
+    world:disconnect(zk)
+    world:advance(0.1)
+    for _ = 1, 2 do
+      acked(0, {}, queue:ack_all {})
+      acked(2, { items[2] }, queue:ack_all(items))
+      acked(2, {}, queue:ack_all { items[3], items[1] })
+      queue.session:close(0)
+    end
+    world:heal()
+  end))
+
   it("acks the list that it was given, whatever becomes of the table", with_items(150, function(world, zk, queue, items)
     lose(world, zk, queue, items, 120)
     local list, lost = {}, items[120]
@@ -348,7 +389,7 @@ describe("ack_all", function()
     assert(items[2]:ack())
     items[2].claim = queue.core
     bad({ items[2] }, "claims of this queue expected")
-    items[2].claim = setmetatable({}, { __index = { over = "acked" } })
+    items[2].claim = {}
     bad({ items[2] }, "list of objects expected, got table")
   end))
 end)

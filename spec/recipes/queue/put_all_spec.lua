@@ -173,6 +173,17 @@ describe("put_all", function()
     assert.same({ nil, "closed", 0 }, { (queue:put_all { "1" }), select(3, queue:put_all { "1" }) })
   end))
 
+  it("of an empty list needs no session, but its limit is checked", in_world(function(world, queue, session)
+    world:disconnect(world.zk)
+    world:advance(0.1)
+    for _ = 1, 2 do
+      for _, timeout in ipairs { 0, 5 } do assert.same({ 0, 0 }, { queue:put_all({}, timeout) }) end
+      assert.same({ 0, 0 }, { queue:put_all {} })
+      session:close(0)
+    end
+    raises("bad argument #2 to 'put_all' %(seconds must not be negative", function() queue:put_all({}, -1) end)
+  end))
+
   it("tells exactly what it has put when memory is exhausted at any moment", function()
     local n, failed, put = 0, true, 0
     while failed do

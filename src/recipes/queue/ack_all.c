@@ -3,7 +3,8 @@
 #include "recipes/queue/put.h"
 
 /*
- * Acks a list of claimed items: ack_all(claims) gives how many were acked; the others are lost.
+ * Acks a list of claimed items: ack_all(claims) gives how many were acked, and the indexes of the
+ * others, which are lost.
  * 1. Ack the next items without an id in one transaction, all or none. For each: delete its claim,
  *    and the item in the version that our claim has given it (as finish.c).
  * 2. Ack an item with an id alone, because its tombstone has rules of its own.
@@ -22,10 +23,12 @@ struct ack_all {
     size_t count, at;  /* items; how many of them are acked or lost */
     size_t to;         /* the request acks those from `at` up to this one */
     size_t alone;      /* those before this one are acked alone */
+    size_t unsure;     /* those before this one were in a request that got no answer */
     size_t ended;      /* end_acked: how many it has looked at */
     struct {
         struct zr_claim *claim; /* counted */
         bool doubted;           /* before */
+        bool lost;              /* of those before `at`: not acked */
     } items[];
 };
 
@@ -66,7 +69,9 @@ static void answered(struct zr_task *task)
     bool unknown =
         status == ZR_CONNECTION_LOSS || (status == ZR_NO_MEMORY && task->call->request.sent);
     task->doubtful = false;
-    if (!unknown && status != ZR_OK)
+    if (unknown)
+        ack->unsure = ack->to;
+    else if (status != ZR_OK)
         not_done(ack);
     if (status == ZR_OK)
         ack->at = ack->to;
@@ -137,10 +142,16 @@ static void ack_one(struct zr_task *task)
     zr_put_check(task);
 }
 
-static void one_acked(struct zr_task *task)
+static void one_over(struct zr_task *task)
 {
     of(task)->at++;
     ack_next(task);
+}
+
+/* The claim of the next item has ended before. */
+static void note_end(struct ack_all *ack)
+{
+    ack->items[ack->at].lost = ack->items[ack->at].claim->end != ZR_CLAIM_ACKED;
 }
 
 /* A verb has failed, or the limit has passed. */
@@ -158,7 +169,8 @@ static void failed(struct zr_task *task)
         return;
     }
     zr_claim_end(claim, ZR_CLAIM_LOST);
-    one_acked(task);
+    note_end(ack);
+    one_over(task);
 }
 
 /* ---- The task ------------------------------------------------------------------------------ */
@@ -174,8 +186,8 @@ static void end_acked(struct ack_all *ack)
 static void ack_next(struct zr_task *task)
 {
     struct ack_all *ack = of(task);
-    while (ack->at < ack->count && ack->items[ack->at].claim->end != ZR_CLAIM_LIVES)
-        ack->at++;
+    for (; ack->at < ack->count && ack->items[ack->at].claim->end != ZR_CLAIM_LIVES; ack->at++)
+        note_end(ack);
     if (ack->at == ack->count) {
         zr_task_finish(task, ZR_OK);
         return;
@@ -184,20 +196,27 @@ static void ack_next(struct zr_task *task)
     size_t count = ack->at < ack->alone ? 0 : next_count(ack);
     ack->to = ack->at + (count > 1 ? count : 1);
     zr_task_limit(task, zr_session_patience_us(task->session));
+    task->doubtful = ack->at < ack->unsure; /* if it ends before it has asked */
     if (count > 1)
         ack_some(task);
     else
         ack_one(task);
 }
 
+/* Another call may have ended a claim since our answer came: what the server has told us counts. */
 static void emit(struct zr_task *task, struct zr_sink *sink)
 {
     struct ack_all *ack = of(task);
     int64_t acked = 0;
     end_acked(ack);
     for (size_t i = 0; i < ack->count; i++)
-        acked += ack->items[i].claim->end == ZR_CLAIM_ACKED;
+        acked += !ack->items[i].lost;
     sink->integer(sink, NULL, acked);
+    sink->begin(sink, NULL);
+    for (size_t i = 0; i < ack->count; i++)
+        if (ack->items[i].lost)
+            sink->integer(sink, NULL, (int64_t)i + 1);
+    sink->end(sink);
 }
 
 static void emit_over(struct zr_task *task, struct zr_sink *sink)
@@ -247,7 +266,7 @@ enum zr_status zr_queue_start_ack_all(struct zr_object *self, struct zr_args *ar
     if (status != ZR_OK)
         return status;
     struct ack_all *ack = of(&znode_task->task);
-    ack->put.then = one_acked;
+    ack->put.then = one_over;
     for (; ack->count < list->count; ack->count++) {
         zr_object_ref(list->objects[ack->count]);
         ack->items[ack->count].claim = (struct zr_claim *)list->objects[ack->count];

@@ -81,20 +81,21 @@ end
 -- The method of a queue. The list is copied, because the program may change it meanwhile.
 function M.ack_all(queue, list)
   check.list(list, 1, "ack_all")
-  local items, claims, seen, lost = {}, {}, {}, {}
+  local items, claims, seen, lost, lives = {}, {}, {}, {}, false
   for i = 1, #list do
     local item = list[i]
     local problem = problem_of(item, queue) or seen[item] and "is in the list twice"
     if problem then check.bad(1, "ack_all", ("entry %d %s"):format(i, problem)) end
     items[i], claims[i], seen[item] = item, item.claim, true
+    if item.claim.over == "lost" then lost[#lost + 1] = item end
+    lives = lives or not item.claim.over
   end
-  local count, message, code, done = ack_all(queue.core, claims)
-  for i = 1, #items do
-    note_end(items[i], claims[i])
-    if claims[i].over ~= "acked" then lost[#lost + 1] = items[i] end
-  end
-  if not count then return nil, message, code, done or 0 end
-  return count, lost
+  if not lives then return #items - #lost, lost end
+  local count, others, code, done = ack_all(queue.core, claims)
+  for i = 1, #items do note_end(items[i], claims[i]) end
+  if not count then return nil, others, code, done or 0 end
+  for i = 1, #others do others[i] = items[others[i]] end
+  return count, others
 end
 
 -- ---- What a coroutine has ----------------------------------------------------------------------

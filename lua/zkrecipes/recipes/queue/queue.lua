@@ -80,6 +80,8 @@ end
 
 function Queue:put_all(list, timeout)
   check.list(list, 1, "put_all")
+  check.seconds(timeout, 2, "put_all", true)
+  if #list == 0 then return 0, 0 end
   local count, known, code, done = put_all(self.core, list, timeout)
   if not count then return nil, known, code, done or 0 end
   return count, known
