@@ -2,31 +2,9 @@
 -- Tags: sanitize, one thread
 
 local core = require "zkrecipes.core"
-local sim = require "zkrecipes.sim"
 local env = require "spec.support.env"
-local fails = env.fails
-
-local function within(body)
-  return function()
-    local world = sim.new { seed = 1, servers = 1, jitter = 0 }
-    world:run(function() body(world) end)
-  end
-end
-
--- Starts a candidate of each election, one after the other. Each leader resigns at once. Returns the values of the leaders, in order.
-local function line_up(world, elections)
-  local led = {}
-  for _, election in ipairs(elections) do
-    world.zk.spawn(function()
-      local term = election:campaign(60)
-      if not term then return end
-      led[#led + 1] = world:get(term.path):match "\n(%a+)"
-      term:resign()
-    end)
-    world:advance(0.5)
-  end
-  return led
-end
+local ranked = require "spec.support.ranked"
+local fails, within, line_up = env.fails, ranked.within, ranked.line_up
 
 describe("update_rank that ends before its answer", function()
   for what, end_it in pairs {
