@@ -29,8 +29,9 @@
  * one's name, in the transaction that deletes its own seat (rank_depart.c). The next one only reads
  * the directory.
  *
- * So a change of the leader wakes one candidate, which sends one request, or two if the leader has
- * died. Each of the others reads the directory a moment later. The watches are at the seat ahead,
+ * So a change of the leader wakes the first in line, which sends one request, or two if the leader
+ * has died (and the one just behind the leader, if the leader is not the highest). Each of the
+ * others reads the directory a moment later. The watches are at the seat ahead,
  * which ends, and at the directory, where they fire at the next change.
  *
  * Safety comes from the write in step 4: a seat's name is unique and its znode never comes back,
@@ -193,6 +194,8 @@ void zr_rank_list(struct zr_task *task)
 void zr_rank_leader_gone(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
+    if (zr_rank_stands_anew(task))
+        return;
     strcpy(candidate->ended, candidate->named.leader);
     zr_rank_strike(candidate, candidate->named.leader);
     if (!zr_watch_on_node(candidate->news.watch))
@@ -203,18 +206,12 @@ void zr_rank_leader_gone(struct zr_task *task)
         zr_rank_list(task);
 }
 
-static void tried_leader_gone(struct zr_task *task)
-{
-    if (!zr_rank_stands_anew(task))
-        zr_rank_leader_gone(task);
-}
-
 static void tried_leader(struct zr_task *task)
 {
     if (task->outcome == ZR_OK)
         zr_rank_leader_stands(task);
     else if (task->outcome == ZR_NO_NODE)
-        tried_leader_gone(task);
+        zr_rank_leader_gone(task);
     else
         zr_verb_fail(task, task->outcome);
 }

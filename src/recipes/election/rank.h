@@ -72,8 +72,9 @@ struct zr_candidate {
     bool doubts;             /* the last listing may be older than the last event */
     bool waits;              /* it has looked, and waits */
     bool parked;             /* it waits for an event now ... */
-    bool seat_guarded, removed; /* its seat was deleted from outside */
-    bool roused;                /* ... and was roused before it came */
+    bool roused;             /* ... and was roused before it came */
+    bool seat_guarded;       /* seat_guard runs ... */
+    bool removed;            /* ... and has seen that the seat was deleted from outside */
     char awaited[ZR_RANK_NAME]; /* while it waits in line: whose end it waits for */
     char better[ZR_RANK_NAME];  /* who is to lead before it, at the last look; "": not known */
     char ended[ZR_RANK_NAME];   /* the last leader whose znode was found gone */

@@ -5,7 +5,7 @@
 
 /*
  * Which candidate of a listing should lead. Their names have their ranks, so no znode is read. The
- * last listing is kept: it shows behind whom ours waits in line. It never decides who leads.
+ * last listing is kept: it shows behind whom ours waits in line; and, if ours leads, who is next.
  *
  * A named successor that stands comes first. If there is none, and fewer candidates stand than the
  * quorum, no candidate should lead. If there are enough, the one with the highest rank should; of
@@ -114,7 +114,7 @@ struct zr_seats *zr_rank_seats(struct zr_task *task)
     return seats;
 }
 
-/* ---- In line --------------------------------------------------------------------- */
+/* ---- In line ------------------------------------------------------------------------------- */
 
 void zr_rank_strike(struct zr_candidate *candidate, const char *name)
 {

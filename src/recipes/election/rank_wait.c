@@ -100,12 +100,12 @@ static void moved_up(struct zr_task *task)
     struct zr_candidate *candidate = zr_candidate_of(task);
     bool next = is_next(candidate);
     candidate->awaited[0] = '\0';
-    if (zr_rank_stands_anew(task))
-        return;
-    if (candidate->roused)
-        zr_rank_look_again(task);
-    else if (next)
+    if (next && !candidate->roused)
         zr_rank_leader_gone(task);
+    else if (zr_rank_stands_anew(task))
+        return;
+    else if (candidate->roused)
+        zr_rank_look_again(task);
     else
         zr_rank_list(task); /* others may be gone, too */
 }

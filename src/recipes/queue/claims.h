@@ -32,12 +32,12 @@ struct zr_claim {
     enum zr_claim_state end;
     struct zr_node working_on; /* while a worker tries to get it */
     struct zr_call *read;      /* ... the read of the item; or null */
-    struct zr_link in_stock;
-    int64_t kept_until_us;  /* ... */
-    bool counted;           /* among the claims of the consumer */
-    bool taken;             /* it is on no server any more */
-    bool doubts[ZR_DOUBTS]; /* it may have been done: its answer was lost, or nobody waited */
-    int64_t bucket_done;    /* taken: the bucket and the name of its tombstone; "": none */
+    struct zr_link in_stock;   /* stock.c: claimed in advance ... */
+    int64_t kept_until_us;     /* ... */
+    bool counted;              /* among the claims of the consumer */
+    bool taken;                /* it is on no server any more */
+    bool doubts[ZR_DOUBTS];    /* it may have been done: its answer was lost, or nobody waited */
+    int64_t bucket_done;       /* taken: the bucket and the name of its tombstone; "": none */
     char done[ZR_ITEM_TAG + 32];
     struct zr_task task; /* lets it go */
     bool leaving;        /* ... */
