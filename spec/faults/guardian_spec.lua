@@ -88,6 +88,7 @@ describe("a worker that its master has forked", function()
     env.eventually("the worker's znode", function() return session:exists("/w") end)
     local watch = session:watch("/w")
     assert(session:sync("/w"))
+    guardian(pid)
     local from, id = zk.now(), master:ask("id")
     os.execute("kill -KILL " .. pid)
     assert.are.equal("deleted", watch:wait(2 * TIMEOUT))
@@ -108,6 +109,7 @@ describe("a lock", function()
     for _ = 1, 3 do
       local path = holder:ask("acquire")
       assert(session:exists(path))
+      guardian(holder.pid) -- on a busy machine its start may take longer than the acquire
       local wait = env.start(function() return session:lock("/l"):acquire(2 * TIMEOUT) end)
       env.queue_of(session, "/l", 2)
       local from = zk.now()
@@ -277,6 +279,7 @@ describe("a guardian whose server is gone", function()
 
   it("tries until the server is back", run(function()
     local worker, session, watch = start { hosts = server.hosts }
+    guardian(worker.pid)
     server:kill()
     worker:signal("KILL")
     server:restart() -- the session gets its whole timeout again
@@ -351,6 +354,7 @@ describe("on an ensemble", function()
     assert(session:sync("/e")) -- its server may lag behind, and then the watch would report the creation
     local watch = session:watch("/e")
     assert(session:sync("/e"))
+    guardian(worker.pid)
     local from = zk.now()
     os.execute("kill -KILL " .. worker.pid .. " " .. follower.pid)
     assert.are.equal("deleted", watch:wait(2 * TIMEOUT))
