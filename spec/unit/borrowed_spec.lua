@@ -1,16 +1,11 @@
 -- A finalizer that runs while the binding reads a table may change the table: what was read stays as it was. In a simulated world.
 -- Tags: sanitize, one thread
 
+local collector = require "spec.support.collector"
 local sim = require "zkrecipes.sim"
 
 local ENTRIES = 1000
 local HASH = ":SChWx1WCBD0AUFrM3NN9XnWYvUA="
-
--- fn is called when this garbage is collected.
-local function garbage(fn)
-  if not newproxy then setmetatable({}, { __gc = fn }) return end -- luacheck: ignore 113
-  getmetatable(newproxy(true)).__gc = fn -- luacheck: ignore 113
-end
 
 -- Frees what nothing refers to, and uses its memory for other strings. Lua 5.4 collects nothing inside of a finalizer; the strings are
 -- freed there when the call allocates the next time.
@@ -18,13 +13,6 @@ local function reuse()
   collectgarbage()
   collectgarbage()
   for i = 1, 400 do local _ = ("z"):rep(300) .. i end
-end
-
--- How soon and how fast the collector works; size: of its steps, on Lua 5.4.
-local function hurry(pause, multiplier, size)
-  if _VERSION == "Lua 5.4" then collectgarbage("incremental", pause, multiplier, size) return end
-  collectgarbage("setpause", pause)
-  collectgarbage("setstepmul", multiplier)
 end
 
 -- Calls `call`. Finalizers that run while it is in C call `change`.
@@ -38,14 +26,13 @@ local function interrupted(change, call)
       reuse()
       changing = false
     end
-    if runs < 30 then garbage(finalizer) end
+    if runs < 30 then collector.garbage(finalizer) end
   end
-  hurry(1, 1000, 16)
-  collectgarbage()
-  for _ = 1, 5 do garbage(finalizer) end
+  collector.hurry()
+  for _ = 1, 5 do collector.garbage(finalizer) end
   assert(call())
   reads = false
-  hurry(200, 200, 13)
+  collector.calm()
   assert.is_true(runs > 0, "no finalizer has run in the call")
 end
 

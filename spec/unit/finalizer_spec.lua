@@ -2,6 +2,7 @@
 -- Tags: sanitize
 
 require "zkrecipes.sim"
+local collector = require "spec.support.collector"
 local zk = require "zkrecipes"
 
 -- On other versions the collector does not run often enough during calls.
@@ -9,29 +10,27 @@ if _VERSION ~= "Lua 5.4" then return end
 
 local REFUSED = "finalizer_spec.lua:%d+: cannot wait inside of a C function: table.sort, require, a finalizer"
 
-local MOST = 20000 -- finalizers that run in vain
+local MOST = 1000 -- calls in vain
 
--- fn is called when this garbage is collected.
-local function garbage(fn)
-  setmetatable({}, { __gc = fn })
-end
-
--- Leaves garbage and calls `call`, during which the garbage is collected; repeats this until done(). A cycle of the collector takes longer
--- the more tests ran before, so it is not seconds that are counted.
-local function interrupted(fn, call, done)
-  local runs = 0
+-- Calls `call`, which finalizers interrupt that call `fn`; repeats this until done(). Each allocation runs a whole cycle of the collector
+-- then, which takes longer the more tests ran before. So `call` must allocate little, and what it needs is made in `prepare`. It is calls
+-- that are counted, not seconds.
+local function interrupted(fn, call, done, prepare)
+  local calling, calls = false, 0
   local function finalizer()
-    runs = runs + 1
+    if not calling then return end
+    collector.garbage(finalizer)
     fn()
   end
-  collectgarbage("setpause", 1)
-  collectgarbage("setstepmul", 100000)
   repeat
-    for _ = 1, 10 do garbage(finalizer) end
+    if prepare then prepare() end
+    collector.hurry()
+    calling = true
+    collector.garbage(finalizer)
     call()
-  until done() or runs > MOST
-  collectgarbage("setpause", 200)
-  collectgarbage("setstepmul", 200)
+    calling, calls = false, calls + 1
+    collector.calm()
+  until done() or calls > MOST
   assert.is_true(done(), "no finalizer has run in the call")
 end
 
@@ -41,7 +40,7 @@ describe("a finalizer", function()
   after_each(function() session:close(0) end)
 
   local PARTS = {}
-  for i = 1, 2000 do PARTS[i] = { "create", "/a" .. i, "", { acl = { { perms = "r", scheme = "world", id = "anyone" } } } } end
+  for i = 1, 20 do PARTS[i] = { "create", "/a" .. i, "", { acl = { { perms = "r", scheme = "world", id = "anyone" } } } } end
 
   local WAITS = {
     ["session:get"] = function() return session:get("/a", { timeout = 0 }) end,
@@ -82,11 +81,11 @@ describe("a finalizer", function()
       local lock, cut, hits = session:lock("/l"), 0, 0
       interrupted(function() cut = cut + lock:cancel() end, function()
         local before, shown = cut, #lock:attempts()
-        if cut > before and shown > 100 then hits = hits + 1 end
-        if shown > 100 and cut == before then return end
-        for _ = 1, 300 do zk.spawn(function() lock:acquire() end) end
+        if cut > before and shown > 20 then hits = hits + 1 end
+      end, function() return hits > 5 end, function()
+        for _ = 1, 30 do zk.spawn(function() lock:acquire() end) end
         zk.sleep(0)
-      end, function() return hits > 5 end)
+      end)
       lock:cancel()
     end, { fail_fast = true })
   end)
