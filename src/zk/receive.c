@@ -46,7 +46,7 @@ static ssize_t nothing(void)
 /* gives: as recv; more than 0 when all is dropped. */
 static ssize_t drop(int fd, struct zr_incoming *incoming)
 {
-    char rest[65536];
+    char rest[4096]; /* the thread that has the turn (loop.h) may have a small stack */
     for (size_t most = MOST_DROPPED; incoming->surplus > 0;) {
         size_t wanted = incoming->surplus < sizeof rest ? incoming->surplus : sizeof rest;
         ssize_t got = most >= wanted ? zr_secure_library_recv(fd, rest, wanted, 0) : nothing();
