@@ -6,6 +6,7 @@ local env = require "spec.support.env"
 local nginx = require "spec.support.nginx"
 local process = require "spec.support.process"
 local socket = require "socket"
+local testing = require "zkrecipes.testing"
 
 local INIT = [[
   init_worker_by_lua_block {
@@ -336,12 +337,11 @@ describe("in nginx", function()
     becomes(0)
   end)
 
-  it("sessions do not accumulate without the code cache", function()
-    namespace = env.namespace()
-    session = env.session { namespace = namespace }
+  -- Each request has a Lua state of its own. Calls `meanwhile` after some requests; then nothing may be left of their sessions.
+  local function without_code_cache(hosts, meanwhile)
     running = nginx.start { http = "lua_code_cache off;", server = [[ location = / { content_by_lua_block {
       local zk = require "zkrecipes"
-      local session = zk.shared { hosts = "]] .. server.hosts .. [[", timeout = 60, namespace = "]] .. namespace .. [[" }
+      local session = zk.shared { hosts = "]] .. hosts .. [[", timeout = 60, namespace = "]] .. namespace .. [[" }
       local hold = assert(session:lock("/l"):acquire(200))
       ngx.say(hold.token)
       hold:release()
@@ -350,8 +350,22 @@ describe("in nginx", function()
     assert.equal(200, (running:get("/plain"))) -- a newly forked worker opens some more
     local before = descriptors()
     for _ = 1, 20 do assert.equal(200, (running:get("/"))) end
+    meanwhile()
     assert(process.eventually(function() return descriptors() <= before + 4 end), descriptors() .. " descriptors")
+  end
+
+  it("sessions do not accumulate without the code cache", function()
+    namespace = env.namespace()
+    session = env.session { namespace = namespace }
+    without_code_cache(server.hosts, function() end)
     becomes(0)
+  end)
+
+  it("nor do they if the server does not answer when their Lua state ends", function()
+    namespace = env.namespace()
+    local own = assert(testing.start())
+    without_code_cache(own.hosts, function() assert(own:pause()) end)
+    own:stop()
   end)
 
   it("a handler is woken by the event that it waits for, not by a timer", function()

@@ -23,14 +23,17 @@
  */
 
 #define GOODBYE_US 250000
+#define PATIENCE_US 10000000 /* the I/O thread of a busy machine is late */
 #define STEPS_AT_ONCE 256
 #define DEFAULT_HOSTS "127.0.0.1:2181"
 
 /* ---- The end -------------------------------------------------------------------------------- */
 
+/* The I/O thread gives each session back when its linger is over, whatever servers do. Only then
+   all that it consists of can be freed: nobody will look into the inbox again. */
 static void say_goodbye(struct zr_engine *core)
 {
-    int64_t limit = zr_engine_now_us(core) + GOODBYE_US;
+    int64_t limit = zr_engine_now_us(core) + GOODBYE_US + PATIENCE_US;
     zr_engine_close(core, GOODBYE_US);
     for (;;) {
         zr_engine_dispatch(core, STEPS_AT_ONCE);
