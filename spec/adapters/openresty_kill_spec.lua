@@ -26,8 +26,11 @@ local HTTP = [[
 
     function within(seconds, condition)
       local over = zk.now() + seconds
-      while not condition() and zk.now() < over do ngx.sleep(0.02) end
-      return condition()
+      repeat
+        local value = condition()
+        if value then return value end
+        ngx.sleep(0.02)
+      until zk.now() > over
     end
 
     -- No killed call waits there any more, and nothing is left of its member.
