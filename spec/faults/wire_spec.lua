@@ -133,21 +133,23 @@ describe("a lock whose messages get lost", function()
   end))
 
   it("is no longer valid before the server can grant it to another session", run(function()
-    local timeout = 20 -- the lease ends some seconds before the session
+    local timeout = 40 -- the lease ends some seconds before the session
     local session = through_proxy(proxy, namespace, timeout)
     local hold = assert(session:lock("/l"):acquire())
     assert.is_true(hold:valid())
-    local told = false
-    hold:on_lost(function() told = true end)
+    local told
+    hold:on_lost(function() told = zk.now() end)
     local wait = env.start(function()
       local other = assert(direct:lock("/l"):acquire(200))
       return other, hold:valid() -- at the moment of the grant
     end)
     env.queue_of(direct, "/l", 2)
     proxy:blackhole()
+    local from = zk.now()
     local other, both = wait()
     assert.is_false(both, "the server was faster")
     env.eventually("it is told", function() return told end)
+    assert.is_true(told - from < timeout, told - from)
     assert.is_true(other.token > hold.token)
     proxy:heal()
     env.eventually("a new session", function() return session.state == "connected" end)

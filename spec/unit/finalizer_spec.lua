@@ -81,9 +81,9 @@ describe("a finalizer", function()
       local lock, cut, hits = session:lock("/l"), 0, 0
       interrupted(function() cut = cut + lock:cancel() end, function()
         local before, shown = cut, #lock:attempts()
-        if cut > before and shown > 20 then hits = hits + 1 end
+        if cut > before and shown > 100 then hits = hits + 1 end
       end, function() return hits > 5 end, function()
-        for _ = 1, 30 do zk.spawn(function() lock:acquire() end) end
+        for _ = 1, 120 do zk.spawn(function() lock:acquire() end) end
         zk.sleep(0)
       end)
       lock:cancel()
