@@ -10,7 +10,7 @@ if _VERSION ~= "Lua 5.4" then return end
 
 local REFUSED = "finalizer_spec.lua:%d+: cannot wait inside of a C function: table.sort, require, a finalizer"
 
-local MOST = 1000 -- calls in vain
+local MOST = 20 -- calls; one is enough, or six
 
 -- Calls `call`, which finalizers interrupt that call `fn`; repeats this until done(). Each allocation runs a whole cycle of the collector
 -- then, which takes longer the more tests ran before. So `call` must allocate little, and what it needs is made in `prepare`. It is calls
