@@ -4,13 +4,14 @@
 --   drop_reply    the server gets and does the request; its answer is dropped and the connection ends
 --   hold          the request, and all behind it on its connection, waits in the proxy until released
 --   hold_reply    its answer, and all behind it, waits in the proxy until released
+--   die           as drop_reply, and new connections are refused until `heal`
 --   new_session   (of connect only) the server is not told which session the client has, and begins a new one
 
 local frames = require "proxy.frames"
 
 local M = {}
 
-M.KINDS = { drop_request = true, drop_reply = true, hold = true, hold_reply = true, new_session = true }
+M.KINDS = { drop_request = true, drop_reply = true, hold = true, hold_reply = true, die = true, new_session = true }
 
 local Faults = {}
 Faults.__index = Faults

@@ -65,7 +65,7 @@ local _ = _VERSION == "Lua 5.4" and describe("when the servers die", function()
   -- Starts it behind a proxy of its own.
   local function start(line, case)
     local proxy = assert(proxies.start(env.server()))
-    if case[3] then proxy:hold_reply(case[2], case[3]) end
+    if case[3] then proxy:die(case[2], case[3]) end
     local one = { proxy = proxy, case = case,
       zkr = commanded.start_in(namespace, (line:gsub("EXPORT", export)), { ZKR_HOSTS = proxy.hosts, ZKR_TIMEOUT = TIMEOUT }) }
     started[#started + 1] = one
@@ -84,11 +84,12 @@ local _ = _VERSION == "Lua 5.4" and describe("when the servers die", function()
     local alive = #started
     env.eventually("all moments have come", function()
       for _, one in ipairs(started) do
+        local over = one.zkr:over()
         if not one.dead and one.proxy:fired() > 0 then
           die(one)
           alive = alive - 1
         end
-        assert(one.dead or not one.zkr:over(), one.case[1] .. " has ended before")
+        assert(one.dead or not over, one.case[1] .. " has ended before")
       end
       return alive == 0
     end, LIMIT)

@@ -24,9 +24,7 @@ describe("the proxy", function()
   end)
   after_each(function() proxy:stop() end)
 
-  local function path(name)
-    return ("/%s-%d"):format(name, serial)
-  end
+  local function path(name) return ("/%s-%d"):format(name, serial) end
 
   local function connect(options)
     return assert(wire.connect(proxy.hosts, options))
@@ -268,7 +266,7 @@ describe("the proxy", function()
     assert.is_true(quick)
   end)
 
-  it("drops the reply of the n-th request after the server applied it", function()
+  it("drops the reply of the n-th request after the server applied it, and can refuse from then on", function()
     local client = connect()
     proxy:drop_reply("create2", 2)
     assert.equal(0, (client:create(path("first"))))
@@ -276,7 +274,11 @@ describe("the proxy", function()
     assert.equal(1, proxy:wait_for("fired"))
     assert.is_true(is_there(path("second")))
     recover(client):close()
-    assert.equal(0, (connect():create(path("third"))))
+    proxy:die("create2")
+    assert.is_nil((connect():create(path("third"))))
+    assert.is_nil((wire.connect(proxy.hosts)))
+    proxy:heal()
+    assert.is_true(is_there(path("third")))
   end)
 
   it("cuts before the n-th request reaches the server, after all before it did", function()
@@ -286,8 +288,7 @@ describe("the proxy", function()
     assert(proxy:wait_for("fired"))
     assert.same({ 1, 2 }, { client:receive().xid, client:receive().xid })
     assert.same({ nil, "closed" }, { client:receive() })
-    assert.same({ true, true, false, false }, { is_there(path("n1")), is_there(path("n2")), is_there(path("n3")),
-      is_there(path("n4")) })
+    assert.same({ true, true, false, false }, { is_there(path("n1")), is_there(path("n2")), is_there(path("n3")), is_there(path("n4")) })
   end)
 
   it("cuts at any frame, by the frame's number", function()

@@ -125,7 +125,8 @@ describe("SASL that fails", function()
     local lines = {}
     local session = open(server.hosts, lines)
     assert(session:connected(300))
-    assert.same({ true }, known)
+    assert.is_true(#known > 0) -- more than one if an attempt to connect took too long
+    for _, right in ipairs(known) do assert.is_true(right) end
     assert(session:sync("/"))
     session:close()
     server:stop()

@@ -136,7 +136,7 @@ function Proxy:heal(member) must(self, "heal", member or "") end
 
 ---Each of these arms one fault for the n-th request of that name from now (default the next; "*" is any request but
 ---pings, heartbeats and connects). See dev/proxy/faults.lua.
-for _, kind in ipairs{ "drop_request", "drop_reply", "hold", "hold_reply", "new_session" } do
+for _, kind in ipairs{ "drop_request", "drop_reply", "hold", "hold_reply", "die", "new_session" } do
   Proxy[kind] = function(self, op, n) must(self, "fault", kind, op, n or 1) end
 end
 
