@@ -231,5 +231,8 @@ const char *zr_hosts_problem(const char *hosts)
     const char *chroot = hosts + length;
     if (chroot[0] != '\0' && zr_path_problem(chroot, strlen(chroot)) != NULL)
         return "has a chroot that is not a path";
+    /* A chroot behind each host would be one long path, another one for each order of the hosts. */
+    if (strchr(chroot, ',') != NULL)
+        return "has a ',' behind the chroot: write the chroot once, behind the last host";
     return NULL;
 }
