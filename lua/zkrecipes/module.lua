@@ -96,28 +96,40 @@ local function difference(given, other)
   end
 end
 
--- The shared session of the host, if it is open. Raises if the options are others.
+-- The shared session of the host, if it belongs to this process. Raises if the options are others. Without options it may be one that
+-- has ended, because its credentials were refused: its methods say so.
 local function opened(host, options)
   local shared = host.shared
-  if not shared or shared.session.state == "closed" then return nil end
-  if options ~= nil then check.plain(options, 1, "shared", "table of options") end
-  local name = options and difference(options, shared.options)
+  if not shared or shared.engine:forked() then return nil end
+  if options == nil then return shared.session end
+  check.plain(options, 1, "shared", "table of options")
+  if shared.session.state == "closed" then return nil end
+  local name = difference(options, shared.options)
   if name then check.bad(1, "shared", ("option '%s' differs from that of the session that is open"):format(tostring(name))) end
   return shared.session
 end
 
--- The one session of the host; session.lua lets go of it when it is closed.
+local function open(host, options)
+  local given, log = sessions.read(options)
+  local session = opened(host, options) -- a password's function may have waited, and another coroutine was quicker
+  if session then return session end
+  local new, message, code = sessions.start(host, given, log)
+  if not new then return nil, message, code end
+  host.shared = { session = new, engine = host.engine, options = copy(options or {}), named = options ~= nil }
+  return new
+end
+
+-- The one session of the host; session.lua lets go of it when it is closed. Without options it is never another one than the program
+-- named: not that of the default host and nobody's credentials.
 local function add_shared(zk, host)
   function zk.shared(options)
     local session = opened(host, options)
     if session then return session end
-    local given, log = sessions.read(options)
-    session = opened(host, options) -- a password's function may have waited, and another coroutine was quicker
-    if session then return session end
-    local new, message, code = sessions.start(host, given, log)
-    if not new then return nil, message, code end
-    host.shared = { session = new, options = copy(options or {}) }
-    return new
+    if options == nil and host.shared then options = host.shared.options end -- the parent's, in a child that goes on
+    if options == nil and host.named then
+      return nil, "the shared session was closed; to open another one, give zk.shared the options", "closed"
+    end
+    return open(host, options)
   end
 end
 

@@ -95,7 +95,8 @@ function M.open(host, options) return M.start(host, read(options)) end
 -- A session that closes stops being the host's shared session.
 local function unshare(session)
   local host = core.host(session)
-  if host.shared and host.shared.session == session then host.shared = nil end
+  local shared = host.shared
+  if shared and shared.session == session then host.shared, host.named = nil, shared.named end
 end
 
 function Session:close(timeout)

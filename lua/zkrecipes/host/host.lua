@@ -124,7 +124,7 @@ function M.new(adapter, make)
 end
 
 -- The fields that hosts on one loop share.
-local COMMON = { "tasks", "task_count", "live", "idle", "opened", "opened_count", "shared", "running", "on_error",
+local COMMON = { "tasks", "task_count", "live", "idle", "opened", "opened_count", "shared", "named", "running", "on_error",
   "on_failure" }
 
 -- Creates a host with its own engine that shares the tasks and sessions of `first`.

@@ -5,12 +5,13 @@ error("definitions for the language server; this file is not to be loaded")
 local zk = {}
 
 ---Returns the session that all code of this process (in nginx: of this worker) shares. The first call opens it. A later call
----may omit the options; a call with different options is misuse.
+---may omit the options; a call with different options is misuse. After the session was closed, only a call with options opens another one;
+---so does a call in a child of the process, there also without them.
 ---```lua
 ---local session = zk.shared { hosts = "zk1:2181,zk2:2181" }
 ---```
 ---@param options? zkrecipes.SessionOptions
----@return zkrecipes.Session? session, string? message, zkrecipes.Code? code "forked", "no_memory"
+---@return zkrecipes.Session? session, string? message, zkrecipes.Code? code "closed", "forked", "no_memory"
 function zk.shared(options) end
 
 ---Returns what this process holds and waits for, with counters.

@@ -3,6 +3,7 @@
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
+local sasl = require "spec.support.sasl"
 local run = env.run
 
 describe("the shared session", function()
@@ -25,6 +26,47 @@ describe("the shared session", function()
       return closed[1] == nil
     end)
     assert(assert(zk.shared(options)):close())
+  end))
+
+  it("without options is never another one than the program named", run(function()
+    local options = { hosts = env.server().hosts, namespace = env.namespace(), timeout = 5 }
+    assert(assert(zk.shared(options)):close())
+    local message = env.fails("closed", zk.shared())
+    assert.equal("the shared session was closed; to open another one, give zk.shared the options", message)
+    local session = assert(zk.shared(options))
+    assert.are.equal(session, zk.shared())
+    session:close()
+  end))
+
+  it("is another one in a child of the process, with the same options", run(function()
+    local process = require "spec_fork"
+    local options = { hosts = env.server().hosts, namespace = env.namespace(), timeout = 100 }
+    local session = assert(zk.shared(options))
+    assert(session:connected(200))
+    local pid = process.fork()
+    if pid == 0 then
+      local own = zk.shared()
+      local good = own ~= session and own:connected(200) and own == zk.shared(options)
+      good = good and own:create("/of-the-child", "", { parents = true })
+      process.exit(good and 7 or 1)
+    end
+    assert.equal(7, process.wait(pid))
+    assert.are.equal(session, zk.shared())
+    assert(session:exists("/of-the-child"))
+    session:close()
+  end))
+
+  it("stays the one whose credentials were refused, until options are given", run(function()
+    local server = sasl.start(nil, function(xid, token) return sasl.answer(xid, sasl.proof(token, "secret"), -115) end)
+    local options = { hosts = server.hosts, timeout = 100, sasl = { mechanism = "DIGEST-MD5", user = "bob", password = "secret" } }
+    local session = assert(zk.shared(options))
+    env.fails("auth_failed", session:connected(300))
+    assert.are.equal(session, zk.shared())
+    env.fails("auth_failed", session:lock("/l"):acquire(5))
+    local other = assert(zk.shared(options))
+    assert.are_not.equal(session, other)
+    other:close(0)
+    server:stop()
   end))
 
   it("is shared only by callers that give the same tables", run(function()
