@@ -146,14 +146,14 @@ function commands.cut(how, side, member)
   end)
 end
 
-function world:refuse(member)
+function world.refuse(member)
   for _, link in ipairs(chosen(member)) do
     if link.listener then link.listener:close() end
     link.listener = nil
   end
 end
 
-function commands.refuse(member) world:refuse(member) end
+commands.refuse = world.refuse
 
 function commands.blackhole(way, member)
   for _, link in ipairs(chosen(member)) do link.blackhole = ways(way) end

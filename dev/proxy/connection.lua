@@ -78,7 +78,7 @@ local inspect = {}
 
 local function verdict(world, kind)
   world.faults.fired = world.faults.fired + 1
-  if kind == "die" then world:refuse() end
+  if kind == "die" then world.refuse() end
   return kind:match("^hold") or "cut"
 end
 
