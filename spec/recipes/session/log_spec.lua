@@ -16,6 +16,12 @@ local function logged(options)
   return assert(zk.session(all)), function() return table.concat(lines, "\n") end
 end
 
+local function is_plain(text)
+  for _, word in ipairs { "retcode", "errno", "Socket", "sessionId", "0000000000000000" } do
+    assert.is_nil(text:find(word, 1, true), word)
+  end
+end
+
 describe("the log", function()
   setup(function() server = assert(testing.start { tick_time = 500 }) end)
   teardown(function() server:stop() end)
@@ -33,13 +39,15 @@ describe("the log", function()
     assert.matches("%(not connected: [%d.:]+: cannot connect: Connection refused%)$", message)
     assert(server:restart())
     assert(session:connected(200))
+    session:close()
+    is_plain(text())
+    session, text = logged { timeout = 100 }
+    assert(session:connected(200))
     assert(testing.expire(server, session.id))
     env.eventually("the session has expired", function() return text():find(": the session has expired", 1, true) end)
     env.eventually("a new session starts", function() return text():find("warning session %x+: %a+ > lost: the server has ended it\n") end)
     session:close()
-    for _, word in ipairs { "retcode", "errno", "Socket", "sessionId", "0000000000000000" } do
-      assert.is_nil(text():find(word, 1, true), word)
-    end
+    is_plain(text())
   end))
 
   it("says once that the server has granted another timeout", run(function()
