@@ -49,18 +49,24 @@ static void ask_later(struct zr_task *task)
     task->asking = true;
 }
 
+/* If the sync is not back, it went out in an earlier session than the read, which proves nothing.
+ */
+static enum zr_status outcome_of(const struct zr_call *sync)
+{
+    return sync->state == ZR_CALL_BACK ? sync->request.status : ZR_CONNECTION_LOSS;
+}
+
 static void read_answered(struct zr_task *task)
 {
-    const struct zr_call *sync = task->transaction->sync;
-    bool synced = sync->state == ZR_CALL_BACK && sync->request.status == ZR_OK;
-    if (task->outcome == ZR_NO_MEMORY || sync->request.status == ZR_NO_MEMORY)
+    enum zr_status before = outcome_of(task->transaction->sync);
+    if (task->outcome == ZR_NO_MEMORY || before == ZR_NO_MEMORY)
         ask_later(task);
-    else if (task->outcome == ZR_CONNECTION_LOSS || sync->request.status == ZR_CONNECTION_LOSS)
+    else if (task->outcome == ZR_CONNECTION_LOSS || before == ZR_CONNECTION_LOSS)
         ask(task);
     else if (task->outcome != ZR_OK && task->outcome != ZR_NO_NODE)
         zr_task_verb_done(task, task->outcome); /* task->doubtful: it is unknown */
-    else if (!synced)
-        zr_task_verb_done(task, sync->request.status);
+    else if (before != ZR_OK)
+        zr_task_verb_done(task, before);
     else
         judge(task);
 }
