@@ -44,6 +44,14 @@ static void say_goodbye(struct zr_engine *core)
     }
 }
 
+/* Nobody reads the log any more, and each of its lines counts its session. */
+static void drop_notes(struct zr_engine *core)
+{
+    struct zr_note *note;
+    while ((note = zr_engine_next_note(core)) != NULL)
+        zr_note_free(note);
+}
+
 static int collect(lua_State *L)
 {
     struct lua_engine *engine = lua_touserdata(L, 1);
@@ -52,6 +60,7 @@ static int collect(lua_State *L)
         zr_slots_fini(engine);
         zr_bell_fini(engine);
         say_goodbye(core);
+        drop_notes(core);
         zr_engine_unref(core);
     }
     engine->core = NULL;
