@@ -8,7 +8,8 @@
  * What can go wrong: no name can be resolved, or the client talks to something that is not
  * ZooKeeper. Both are tried again later, with a pause that doubles; after the latter, with another
  * server first. The client that takes over does not know the watches of the old one, so the host is
- * told that any of them may have fired.
+ * told that any of them may have fired. While the goodbye is awaited there is no client, but no new
+ * one may be made either: it would attach itself to the session that ends.
  */
 #include "zk/servers.h"
 
@@ -39,7 +40,7 @@ int64_t zr_servers_due_us(const struct zr_handle *handle)
     const struct zr_client *client = &handle->client;
     if (client->unfit)
         return 0;
-    if (client->up || client->dead || handle->resolution->busy)
+    if (client->up || client->dead || handle->parting_fd >= 0 || handle->resolution->busy)
         return INT64_MAX;
     return handle->resolve_us;
 }
@@ -119,7 +120,7 @@ void zr_servers_found(struct zr_handle *handle, int64_t now_us)
     }
     handle->resolve_us = now_us + STALE_US;
     bool wanted = client->zh == NULL || handle->fingerprint != resolution->fingerprint;
-    bool adopted = wanted && !client->up && !client->dead;
+    bool adopted = wanted && !client->up && !client->dead && handle->parting_fd < 0;
     if (client->secure != NULL && (adopted || !wanted)) {
         zr_secure_learn(client->secure, resolution->names);
         resolution->names = NULL;
