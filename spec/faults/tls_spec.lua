@@ -116,6 +116,18 @@ describe("a session with TLS", function()
     other:close()
   end))
 
+  it("does not stop a process whose exit handlers close it", run(function()
+    for _ = 1, 4 do
+      local pipe = io.popen(("timeout 250 %s spec/support/exit_child.lua %s '%s' %s 2>&1; echo $?"):format(env.interpreter(), server.hosts,
+        server.tls.ca, env.server().hosts))
+      assert.equal("ends", pipe:read "*l")
+      local began = zk.now()
+      assert.equal("0", pipe:read "*l")
+      pipe:close()
+      assert.is_true(zk.now() - began < 9) -- 10 if it waits for the I/O thread, 0.25 if not
+    end
+  end))
+
   it("uses a certificate whose key has a password", run(function()
     local locked, asked = folder .. "/locked.key", 0
     process.output(("openssl ec -aes128 -passout pass:secret -in '%s' -out '%s' 2>&1"):format(strict.tls.key, locked))

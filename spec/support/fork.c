@@ -84,6 +84,22 @@ static int fork_now(lua_State *L)
     return 1;
 }
 
+static lua_State *to_close;
+
+static void close_state(void)
+{
+    lua_close(to_close);
+}
+
+/* close_at_exit(), in the main coroutine: the state is closed by an exit handler, as by a host that
+   has it in a global object. End by os.exit(0). */
+static int fork_close_at_exit(lua_State *L)
+{
+    to_close = L;
+    atexit(close_state);
+    return 0;
+}
+
 __attribute__((visibility("default"))) int luaopen_spec_fork(lua_State *L);
 
 int luaopen_spec_fork(lua_State *L)
@@ -108,6 +124,8 @@ int luaopen_spec_fork(lua_State *L)
     lua_setfield(L, -2, "keep_from");
     lua_pushcfunction(L, fork_chdir);
     lua_setfield(L, -2, "chdir");
+    lua_pushcfunction(L, fork_close_at_exit);
+    lua_setfield(L, -2, "close_at_exit");
     lua_pushcfunction(L, fork_now);
     lua_setfield(L, -2, "now");
     return 1;

@@ -3,7 +3,7 @@
  *
  * Kerberos frees its tables when the process exits, and a helper thread may be inside of it then,
  * perhaps because a KDC does not answer. So the exit waits for such calls, but only for a moment,
- * and what is called later never returns. In a forked child there are no helper threads.
+ * and what is called later fails. In a forked child there are no helper threads.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -38,15 +38,15 @@ static void begin(void)
     atexit(stop);
 }
 
-static void enter(void)
+/* False: the process exits. */
+static bool enter(void)
 {
     pthread_once(&once, begin);
     atomic_fetch_add(&inside, 1);
-    if (atomic_load(&stopping)) {
-        atomic_fetch_sub(&inside, 1);
-        for (;;)
-            pause();
-    }
+    if (!atomic_load(&stopping))
+        return true;
+    atomic_fetch_sub(&inside, 1);
+    return false;
 }
 
 static void leave(void)
@@ -56,7 +56,8 @@ static void leave(void)
 
 static struct zr_kerberos *guarded_open(const char *service, const char *user, const char *keytab)
 {
-    enter();
+    if (!enter())
+        return NULL;
     struct zr_kerberos *exchange = zr_kerberos_open(service, user, keytab);
     leave();
     return exchange;
@@ -65,14 +66,18 @@ static struct zr_kerberos *guarded_open(const char *service, const char *user, c
 static void guarded_step(struct zr_kerberos *exchange, const void *token, size_t length,
                          struct zr_kerberos_answer *answer)
 {
-    enter();
+    if (!enter()) {
+        *answer = (struct zr_kerberos_answer){.problem = "the process exits"};
+        return;
+    }
     zr_kerberos_step(exchange, token, length, answer);
     leave();
 }
 
 static void guarded_close(struct zr_kerberos *exchange)
 {
-    enter();
+    if (!enter())
+        return; /* at the exit it is not freed */
     zr_kerberos_close(exchange);
     leave();
 }

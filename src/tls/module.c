@@ -1,42 +1,30 @@
 /*
- * The table, and the end of the process.
+ * The table, and the ends of the process.
  *
  * OpenSSL cleans up when the process exits (a host that uses it too has perhaps asked for that),
- * and the I/O thread may be inside of OpenSSL then. So every call holds a mutex. At the exit we
- * take it for good, before OpenSSL cleans up: what is registered last runs first. The I/O thread
- * then stops at its next call.
+ * and the I/O thread may be inside of OpenSSL then. So every call holds a mutex. At the exit,
+ * before OpenSSL cleans up (what is registered last runs first), we wait for the call that runs.
+ * All later ones fail. They must not wait: the host may still close its sessions, and waits for the
+ * I/O thread.
  *
- * In a forked child there is no I/O thread, and perhaps it held the mutex when the process forked.
- * So the child does not touch it.
+ * A fork waits for the call that runs, too. So in the child the mutex is free, and OpenSSL is
+ * whole.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "tls/parts.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pid_t owner;
+static bool stopped;
 
-static void stop(void)
-{
-    if (getpid() == owner)
-        pthread_mutex_lock(&mutex);
-}
-
-static void begin(void)
-{
-    OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
-    owner = getpid();
-    atexit(stop);
-}
-
-static void enter(void)
+static void lock(void)
 {
     pthread_mutex_lock(&mutex);
 }
@@ -46,11 +34,37 @@ static void leave(void)
     pthread_mutex_unlock(&mutex);
 }
 
+static void stop(void)
+{
+    lock();
+    stopped = true;
+    leave();
+}
+
+static void begin(void)
+{
+    OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
+    atexit(stop);
+    pthread_atfork(lock, leave, leave);
+}
+
+/* False: the process exits. */
+static bool enter(struct zr_tls_failure *why)
+{
+    lock();
+    if (!stopped)
+        return true;
+    leave();
+    *why = (struct zr_tls_failure){.error = ESHUTDOWN, .text = "the process exits"};
+    return false;
+}
+
 static struct zr_tls *guarded_open(const struct zr_tls_files *files, int fd, const char *name,
                                    struct zr_tls_failure *why)
 {
     pthread_once(&once, begin);
-    enter();
+    if (!enter(why))
+        return NULL;
     struct zr_tls *tls = zr_tls_open(files, fd, name, why);
     leave();
     return tls;
@@ -58,7 +72,8 @@ static struct zr_tls *guarded_open(const struct zr_tls_files *files, int fd, con
 
 static enum zr_tls_step guarded_shake(struct zr_tls *tls)
 {
-    enter();
+    if (!enter(tls->why))
+        return ZR_TLS_FAILED;
     enum zr_tls_step step = zr_tls_shake(tls);
     leave();
     return step;
@@ -66,7 +81,8 @@ static enum zr_tls_step guarded_shake(struct zr_tls *tls)
 
 static ssize_t guarded_write(struct zr_tls *tls, const void *bytes, size_t length)
 {
-    enter();
+    if (!enter(tls->why))
+        return -1;
     ssize_t taken = zr_tls_write(tls, bytes, length);
     leave();
     return taken;
@@ -74,7 +90,8 @@ static ssize_t guarded_write(struct zr_tls *tls, const void *bytes, size_t lengt
 
 static enum zr_tls_step guarded_flush(struct zr_tls *tls)
 {
-    enter();
+    if (!enter(tls->why))
+        return ZR_TLS_FAILED;
     enum zr_tls_step step = zr_tls_flush(tls);
     leave();
     return step;
@@ -82,7 +99,9 @@ static enum zr_tls_step guarded_flush(struct zr_tls *tls)
 
 static ssize_t guarded_read(struct zr_tls *tls, void *to, size_t length)
 {
-    enter();
+    errno = ESHUTDOWN;
+    if (!enter(tls->why))
+        return -1;
     ssize_t got = zr_tls_read(tls, to, length);
     leave();
     return got;
@@ -90,7 +109,8 @@ static ssize_t guarded_read(struct zr_tls *tls, void *to, size_t length)
 
 static bool guarded_holds(const struct zr_tls *tls)
 {
-    enter();
+    if (!enter(tls->why))
+        return false;
     bool holds = zr_tls_holds(tls);
     leave();
     return holds;
@@ -98,15 +118,18 @@ static bool guarded_holds(const struct zr_tls *tls)
 
 static bool guarded_unsent(const struct zr_tls *tls)
 {
-    enter();
+    if (!enter(tls->why))
+        return false;
     bool unsent = zr_tls_unsent(tls);
     leave();
     return unsent;
 }
 
+/* At the exit it is not freed. */
 static void guarded_close(struct zr_tls *tls)
 {
-    enter();
+    if (!enter(tls->why))
+        return;
     zr_tls_close(tls);
     leave();
 }
