@@ -137,6 +137,26 @@ static zhandle_t *init(struct zr_handle *handle)
                            zr_client_on_log);
 }
 
+static void close_library(struct zr_handle *handle)
+{
+    struct zr_client *client = &handle->client;
+    zookeeper_close(enter(handle));
+    client->zh = NULL;
+    client->fd = -1;
+    client->up = client->asked = client->proved = client->purging = client->unfit = false;
+    zr_secure_enter(NULL); /* the handle may be freed soon */
+}
+
+/* False: memory is exhausted. The session must not go on without one of them. */
+static bool add_credentials(struct zr_handle *handle)
+{
+    int rc = ZOK;
+    for (struct zr_credential *one = handle->credentials; one != NULL && rc == ZOK; one = one->next)
+        rc = zoo_add_auth(handle->client.zh, one->scheme, one->bytes.at, (int)one->bytes.length,
+                          NULL, NULL);
+    return rc == ZOK;
+}
+
 bool zr_client_open(struct zr_handle *handle)
 {
     struct zr_client *client = &handle->client;
@@ -146,10 +166,14 @@ bool zr_client_open(struct zr_handle *handle)
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
     zoo_deterministic_conn_order(1);
     client->zh = init(handle);
-    if (client->zh == NULL)
+    if (client->zh == NULL) {
+        zr_secure_enter(NULL);
         return false;
-    for (struct zr_credential *one = handle->credentials; one != NULL; one = one->next)
-        zoo_add_auth(client->zh, one->scheme, one->bytes.at, (int)one->bytes.length, NULL, NULL);
+    }
+    if (!add_credentials(handle)) {
+        close_library(handle);
+        return false;
+    }
     if (zoo_set_servers_resolution_delay != NULL)
         zoo_set_servers_resolution_delay(client->zh, -1);
     return true;
@@ -251,16 +275,6 @@ void zr_client_process(struct zr_handle *handle, short revents)
     zr_client_look_for_nonsense(client, rc);
     if (rc != ZOK && rc != ZNOTHING)
         zr_client_forget_socket(handle);
-}
-
-static void close_library(struct zr_handle *handle)
-{
-    struct zr_client *client = &handle->client;
-    zookeeper_close(enter(handle));
-    client->zh = NULL;
-    client->fd = -1;
-    client->up = client->asked = client->proved = client->purging = client->unfit = false;
-    zr_secure_enter(NULL); /* the handle may be freed soon */
 }
 
 int zr_client_part(struct zr_handle *handle)
