@@ -186,7 +186,7 @@ local function take_part(part, work, place, tag)
   finish(part, work, tx, record.state == "committed" and "commit" or "abort")
   if not persist(part, acknowledge, part, tx) then return end
   tx.record = record
-  if persist(part, transactions.tidy, part.session, tx) then tidyings.add(part.tidying, tx) end
+  tidyings.tidy(part.tidying, tx)
 end
 
 -- ---- The inbox ---------------------------------------------------------------------------------

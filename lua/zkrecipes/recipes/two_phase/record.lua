@@ -69,6 +69,15 @@ function M.encode(record)
     line("why", record.why and check.shown(record.why)), "\n", record.data or "" }
 end
 
+-- True if paths can be made of them. names: nil: they are not in the record any more.
+local function are_safe(tag, names)
+  if not (tag or ""):find "^[%w-]+$" then return false end
+  for _, name in ipairs(names or {}) do
+    if name:find("/", 1, true) or core.path_problem("/" .. name) then return false end
+  end
+  return true
+end
+
 -- nil: it is none of ours.
 function M.decode(text)
   local head, data = (text or ""):match "^(.-\n)\n(.*)$"
@@ -83,7 +92,8 @@ function M.decode(text)
   end
   local milliseconds = record.milliseconds
   if not milliseconds or not (milliseconds >= 0 and milliseconds <= LONGEST) then return nil end
-  if STATES[record.state] and record.tag and (record.names or record.sum) then return record end
+  if not STATES[record.state] or not are_safe(record.tag, record.names) then return nil end
+  if record.names and record.names[1] or record.sum and record.state ~= "open" then return record end
 end
 
 -- The record with a decision.

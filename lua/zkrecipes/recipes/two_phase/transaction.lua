@@ -16,6 +16,7 @@ local count = tree_class.inner.count
 local changed = classes.waiting(tree_class.inner.changed)
 
 local COMMITTED, ABORTED = "committed", "aborted"
+local ATTEMPTS = 6 -- lost answers of one decision
 
 -- ---- Reading -----------------------------------------------------------------------------------
 
@@ -64,19 +65,28 @@ local function write(session, tx, record)
   return session:multi(parts)
 end
 
+-- A decision on another version could be the second one: the znode may have held the first one meanwhile.
+local function rewritten(path, version)
+  return nil, ("session:multi %s: another client has written the open transaction again (version %d), so it cannot be decided; "
+    .. "delete the znode, and those below it"):format(path, version), "conflict"
+end
+
 -- Decides, unless that is done. The record with the decision, of any client; false: it cannot be committed, votes are missing; or nil,
 -- message, code.
 function M.decide(session, tx, state, why)
-  local record = records.decided(tx.record, state, why)
-  while true do
+  local record, last = records.decided(tx.record, state, why), nil
+  for _ = 1, ATTEMPTS do
     local done, message, code = write(session, tx, record)
     if done then return record end
+    last = message
     if code ~= "bad_version" and code ~= "no_node" and code ~= "connection_loss" then return nil, message, code end
     local found, problem, reason = M.read(session, tx.place)
     if not found then return nil, problem, reason end
     if found.record.state ~= "open" then return found.record end
+    if found.stat.version ~= 0 then return rewritten(tx.place.path, found.stat.version) end
     if code == "no_node" then return false end
   end
+  return nil, last, "connection_loss"
 end
 
 -- The time for votes is over: commits if all have voted, otherwise aborts. As `decide`, but never false.
@@ -178,7 +188,7 @@ local function leave_in_two(session, tx, marks, given_up)
   if #parts == 1 then return nil, "session:multi " .. tx.place.path .. ": what is left of the transaction is too large", "too_large" end
   local done, message, code = session:multi(parts)
   if done then return leave_outcome(session, tx, rest, given_up) end
-  if code == "no_node" or code == "bad_version" then code = "connection_loss" end -- another one does the same: look again
+  if code == "no_node" or code == "bad_version" then return false end -- another one does the same
   return nil, message, code
 end
 
