@@ -10,7 +10,7 @@
 local core = require "zkrecipes.core"
 local hash = require "zkrecipes.rendezvous".hash
 
-local M = { BUCKET = 1000 }
+local M = { BUCKET = 1000, LAST = 2 ^ 53 } -- from LAST on, two positions may be the same number
 
 local SHARDS = 100
 
@@ -37,7 +37,8 @@ function M.encode_head(last, first) return ("last %.0f\nfirst %.0f\n"):format(la
 -- { last =, first = }; nil: it is none. data: nil too.
 function M.decode_head(data)
   local last, first = (data or ""):match "^last (%d+)\nfirst (%d+)\n$"
-  return last and { last = tonumber(last), first = tonumber(first) }
+  last, first = tonumber(last), tonumber(first)
+  return last and last < M.LAST and first <= last + 1 and { last = last, first = first } or nil
 end
 
 -- tag: of the transaction that publishes the message. id: nil: none.

@@ -11,6 +11,7 @@
 --   so it and the repetition cannot both be done.
 -- * An id is known: its call gets the position from the id's znode, and the other messages are published without it.
 -- * A directory is missing, because this is the first message, or the first one with an id in its shard: make it.
+-- * Another client has set the head back while the outcome of a batch is not known: that is a failure, because the head shows nothing then.
 -- * A caller leaves. If its message is in flight it may be published; otherwise it is taken out.
 
 local core = require "zkrecipes.core"
@@ -218,7 +219,7 @@ local function failed(publisher, batch, due, message, code)
   if code == "node_exists" then return exists(publisher, batch, message) end
   if code == "no_node" then return is_missing(publisher, batch, message) end
   if code == "not_empty" then
-    publisher.retention:leave_buckets(due)
+    publisher.retention:leave(due)
     return again(batch, message, code)
   end
   return nil, message, code
@@ -256,6 +257,11 @@ local function send(publisher, batch, head)
   return true
 end
 
+local function set_back(publisher)
+  return nil, ("topic:publish %s: the answer was lost, and another client has set the head back, so it is not known whether it was done; "
+    .. "the topic is damaged: delete it, or use another path"):format(publisher.path), "conflict"
+end
+
 -- One attempt. True: done; false: again; or nil, message, code.
 local function attempt(publisher, batch)
   if batch.doubt then
@@ -270,7 +276,8 @@ local function attempt(publisher, batch)
   end
   if not head then return nil, message, code end
   if batch.doubt and head.born ~= batch.born then batch.doubt = false end -- another topic
-  if batch.doubt and head.last + 1 ~= batch.first then return false end   -- it may have been done meanwhile
+  if batch.doubt and head.last + 1 < batch.first then return set_back(publisher) end
+  if batch.doubt and head.last + 1 > batch.first then return false end -- it may have been done meanwhile
   return send(publisher, batch, head)
 end
 
