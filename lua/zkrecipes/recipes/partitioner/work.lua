@@ -103,7 +103,6 @@ end
 
 -- take(set, locks): another set. What is removed from it is given up at once.
 function Work:take(set, locks)
-  for part, path in pairs(self.locks) do locks[part] = locks[part] or path end
   self.set, self.locks = set, locks
   self:give_up(set.has)
   tell_sets(self, select(2, look(self)))
@@ -119,7 +118,7 @@ local function divide(work)
   for i = 1, #list do mine[list[i]] = true end
   work:give_up(mine)
   for i = 1, #list do
-    if not work.over then keep(work, list[i]) end
+    if not work.over and work.set.has[list[i]] then keep(work, list[i]) end -- a finalizer may have given another set
   end
   work.divisions = work.divisions + 1
   work.ready:wake()
