@@ -5,25 +5,19 @@ local dispatch = require "zkrecipes.host.dispatch"
 
 local M = {}
 
-local function bytes(count)
-  local file = assert(io.open("/dev/urandom", "rb"))
-  local text = file:read(count)
-  file:close()
-  return text
-end
-
--- hex(count): count random bytes as hexadecimal digits. (Histories replace it, because what they do must depend on their seed alone.)
+-- hex(count): count random bytes, up to 64, as hexadecimal digits. (Histories replace it, because what they do must depend on their seed
+-- alone.)
 function M.hex(count)
-  return (bytes(count):gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))
+  return (core.random_bytes(count):gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))
 end
 
 local GENERATOR, MOST = 16807, 2147483647
 local seed
 
--- A number from 0 and below 1, without a system call.
+-- A number from 0 and below 1; only the first one takes a system call.
 function M.number()
   if not seed then
-    local a, b, c, d = bytes(4):byte(1, 4)
+    local a, b, c, d = core.random_bytes(4):byte(1, 4)
     seed = (((a * 256 + b) * 256 + c) * 256 + d) % (MOST - 1) + 1
   end
   seed = seed * GENERATOR % MOST

@@ -40,12 +40,13 @@ for name, file in pairs(FILES) do
 end
 for _, file in ipairs(MORE) do loaders[#loaders + 1] = loader(file) end
 
--- load_all(): true; or nil and a message.
+-- load_all(): true; or nil and a message. lua-cjson too, if it is there; a registry without it says so itself.
 function M.load_all()
   for _, load in ipairs(loaders) do
     local ok, problem = load()
     if not ok then return nil, problem end
   end
+  late.load("recipes.registry.json").load()
   return true
 end
 

@@ -10,13 +10,13 @@ local INTERPRETER = env.interpreter():gsub("%S+$", function(word)
   return word:find "^[^/]+/" and process.output "pwd" .. "/" .. word or word
 end)
 
--- Runs a program of its own in this folder. It prints one line.
-local function run(program, folder)
+-- Runs a program of its own in this folder. It prints one line. before: a command for its shell.
+local function run(program, folder, before)
   local path = os.tmpname()
   local file = assert(io.open(path, "w"))
   file:write(program)
   file:close()
-  local text = process.output(("cd '%s' && %s %s 2>&1"):format(folder or ".", INTERPRETER, path))
+  local text = process.output(("cd '%s' && %s %s %s 2>&1"):format(folder or ".", before or "", INTERPRETER, path))
   os.remove(path)
   return text
 end
@@ -89,6 +89,46 @@ describe("a program loads", function()
       print(loaded "recipes%.")
     ]])
     assert.equal(recipes_on_disk(), found)
+  end)
+end)
+
+-- Uses each recipe in a simulated world.
+local USE = [[
+  local function use(session)
+    local function serve() return true end
+    local with = { assert(session:lock("/l"):acquire(9)), assert(session:lock("/c", { cohort = true }):acquire(9)),
+      assert(session:lock("/r", { on_request = print }):acquire(9)), assert(session:rwlock("/w"):read(9)),
+      assert(session:semaphore("/s", 2):acquire(9)), assert(session:multilock { session:lock "/m" }:acquire(9)),
+      assert(session:election("/e"):campaign(9)), assert(session:snowflake("/f"):acquire(9)) }
+    local topic = session:topic "/t"
+    assert(topic:publish("x", { id = "x" }) and topic:subscribe { name = "n" })
+    assert(session:group("/g"):join "x")
+    assert(session:partitioner("/p", { "a" }, { settle = 0 }):ready(9))
+    local registry = session:registry "/i"
+    assert(registry:register("web", { address = "h", port = 1 }))
+    assert(registry:await("web", 1, 9) and registry:pick("web", "random"))
+    assert(session:two_phase("/2"):serve("a", { prepare = serve, commit = serve, abort = serve }))
+    assert(session:two_phase("/2"):run("id", "", { "a" }, 9) == "committed")
+    assert(session:queue("/q"):put "x" and session:ids("/n"):next() and session:config("/k"):set "x" and session:tree "/t")
+    assert(session:presence("/o", "x"):ready(9))
+    return with
+  end
+]]
+
+describe("after zk.preload()", function()
+  it("each recipe works without a free descriptor, as after chroot", function()
+    assert.equal("good", run(EACH .. USE .. [[
+      local world = require "zkrecipes.sim".new { seed = 1 }
+      assert(zk.preload())
+      local files, problem, number = {}, nil, nil
+      repeat
+        files[#files + 1], problem, number = io.open "/dev/null"
+      until problem
+      assert(number == 24, problem) -- EMFILE
+      world:run(function() use(world:session()) end, { fail_fast = false })
+      assert(not io.open "/dev/null")
+      print "good"
+    ]], nil, "ulimit -n 100 &&"))
   end)
 end)
 

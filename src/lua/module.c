@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -110,6 +111,22 @@ static int wall_ms(lua_State *L)
     return 1;
 }
 
+/* random_bytes(count): so many bytes of the kernel, which needs no file for them. */
+static int random_bytes(lua_State *L)
+{
+    char bytes[64];
+    ssize_t got;
+    size_t count = (size_t)luaL_checkinteger(L, 1);
+    luaL_argcheck(L, count <= sizeof bytes, 1, "0 to 64 expected");
+    do
+        got = getrandom(bytes, count, 0);
+    while (got == -1 && errno == EINTR);
+    if (got != (ssize_t)count)
+        return luaL_error(L, "the system gives no random bytes: %s", strerror(errno));
+    lua_pushlstring(L, bytes, count);
+    return 1;
+}
+
 /* replaced(): true if the package was installed anew, or removed, since this module was loaded. */
 static int replaced(lua_State *L)
 {
@@ -159,6 +176,7 @@ static const luaL_Reg functions[] = {
     {"check_session", zr_lua_check_session},
     {"adopt_orphans", adopt_orphans},
     {"wall_ms", wall_ms},
+    {"random_bytes", random_bytes},
     {"replaced", replaced},
     {"real_path", real_path},
     {"read_file", zr_lua_read_file},

@@ -40,7 +40,7 @@ local zk = {}
 ---@alias zkrecipes.State "connecting"|"connected"|"suspended"|"lost"|"closed"
 
 ---Loads all recipes now. Otherwise each is loaded at its first use, except inside nginx, where all are loaded at once. Call it at the start
----of a program that changes its root directory, or that must live through an upgrade of the package.
+---of a program that changes its root directory, may run out of descriptors, or must live through an upgrade of the package.
 ---```lua
 ---local zk = require "zkrecipes"
 ---assert(zk.preload())
