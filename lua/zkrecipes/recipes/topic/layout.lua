@@ -18,8 +18,10 @@ local SHARDS = 100
 
 function M.head(path) return path .. "/head" end
 
+function M.buckets(path) return path .. "/messages" end
+
 -- The directory of the message with this position.
-function M.bucket(path, position) return ("%s/messages/%.0f"):format(path, math.floor(position / M.BUCKET)) end
+function M.bucket(path, position) return ("%s/%.0f"):format(M.buckets(path), math.floor(position / M.BUCKET)) end
 
 function M.message(path, position) return ("%s/%.0f"):format(M.bucket(path, position), position) end
 

@@ -49,6 +49,12 @@ local function skip(reader, position)
   reader.at = position
 end
 
+-- As `skip`, while no read is in flight.
+local function leap(reader, position)
+  skip(reader, position)
+  reader.asked = reader.at - 1
+end
+
 local function push(reader, text, stat)
   reader.list:push { data = text, position = reader.at, time = stat.ctime / 1000, missed = reader.missed }
   reader.missed, reader.at, reader.count = 0, reader.at + 1, reader.count + 1
@@ -82,6 +88,30 @@ local function read_head(reader)
   return head, message, code
 end
 
+-- The first position behind a directory of messages that does not exist; or nil, message, code. Without this list a reader would never
+-- reach a head that another client has set far ahead.
+local function next_bucket(reader, last)
+  local names, message, code = requests.sure(reader.session.children, reader.session, layout.buckets(reader.path))
+  if not names then return nil, message, code end
+  local nearest = last + 1
+  for _, name in ipairs(names) do
+    local first = (tonumber(name:match "^%d+$") or 0) * layout.BUCKET
+    if first > reader.at and first < nearest then nearest = first end
+  end
+  return nearest
+end
+
+-- Another client has deleted the message at `at`, and perhaps more. True; or nil, message, code.
+local function pass_over(reader, last)
+  local stat, message, code = requests.sure(reader.session.exists, reader.session, layout.bucket(reader.path, reader.at))
+  if stat == nil then return nil, message, code end
+  local position = reader.at + 1
+  if not stat then position, message, code = next_bucket(reader, last) end
+  if not position then return nil, message, code end
+  leap(reader, position)
+  return true
+end
+
 -- There is no message at `at`. The head; or nil, message, code.
 local function is_missing(reader)
   drop_reads(reader)
@@ -89,7 +119,9 @@ local function is_missing(reader)
   if not head or head.first > reader.at then return head, message, code end
   local stat, problem, why = requests.sure(reader.session.exists, reader.session, layout.message(reader.path, reader.at))
   if stat == nil then return nil, problem, why end
-  if not stat then skip(reader, reader.at + 1) end -- another client has deleted it
+  if stat then return head end
+  stat, problem, why = pass_over(reader, head.last)
+  if not stat then return nil, problem, why end
   return head
 end
 
@@ -117,10 +149,7 @@ end
 local function read_all(reader, head)
   while reader.at <= head.last do
     local message, code
-    if head.first > reader.at then -- no read is in flight
-      skip(reader, head.first)
-      reader.asked = reader.at - 1
-    end
+    if head.first > reader.at then leap(reader, head.first) end
     ask(reader, head.last)
     if reader.asked < reader.at then
       if reader.at <= head.last then wait_for_room(reader) end

@@ -5,11 +5,12 @@
 --
 -- What can go wrong: the read fails (nothing is removed this time). Another publisher removes the same messages (the transaction fails,
 -- because that publisher has written the head). Another client has deleted a message, or its id (it is left out), or has created a znode
--- below a message, below an id or in a bucket (that one stays; the log tells).
+-- below a message, below an id or in a bucket (that one stays; the log tells), or has changed the ACL of a message (its id stays).
 
 local core = require "zkrecipes.core"
 local dispatch = require "zkrecipes.host.dispatch"
 local layout = require "zkrecipes.recipes.topic.layout"
+local requests = require "zkrecipes.lost_answers"
 local store = require "zkrecipes.recipes.topic.store"
 
 local M = {}
@@ -39,6 +40,10 @@ end
 
 -- What the answer to a read says of the message; nil: nothing.
 local function told(retention, position, data, stat, code)
+  if code == "no_auth" then -- another client has changed its ACL: it can be deleted, but its id stays
+    data, stat, code = nil, requests.sure(retention.session.exists, retention.session, layout.message(retention.path, position))
+    if stat == false then code = "no_node" end
+  end
   if code == "no_node" then return { position = position, gone = true, time = 0 } end
   if code then return nil end
   local _, id = layout.decode_message(data)
