@@ -166,6 +166,46 @@ describe("arguments", function()
     misuse("'delete' takes at most 3 values", session.multi, session, { { "delete", "/a", 1, 2 } })
   end)
 
+  it("that are parts of a multi with fields that it would not read", function()
+    local function refused(text, ...) misuse("bad argument #1 to 'multi' (" .. text, session.multi, session, { ... }) end
+    local set = "; write { 'set', path, data, version })"
+    refused("part 1: 'set' has no field 'version'" .. set, { "set", "/a", "", version = 7 })
+    refused("part 2: 'check' has no field 'version'; write { 'check', path, version })", { "check", "/a" }, { "check", "/a", version = 7 })
+    refused("part 1: 'create' has no field 'ephemeral'; write { 'create', path, data, { ephemeral =, sequential =, acl = } })",
+      { "create", "/a", "", ephemeral = true })
+    refused("part 1: 'delete' has no field 'path'; write { 'delete', path, version })", { "delete", path = "/a" })
+    refused("part 1: 'set' takes at most 4 values" .. set, { "set", "/a", nil, nil, nil, nil, 7 })
+    refused("part 1: 'set' has no field '0'" .. set, { "set", "/a", [0] = 7 })
+    refused("part 1: 'set' has no field '3.5'" .. set, { "set", "/a", [3.5] = 7 })
+    refused("part 1: 'set' has no field 'boolean'" .. set, { "set", "/a", [true] = 7 })
+  end)
+
+  it("that are lists with a hole, or with something beside them", function()
+    local part, entry = { "check", "/a" }, { perms = "r", scheme = "world", id = "anyone" }
+    local function set_acl(acl) session:set_acl("/a", acl) end
+    local LISTS = {
+      ["#1 to 'multi' (list of parts expected"] = { part, function(list) session:multi(list) end },
+      ["#2 to 'set_acl' ('open', 'creator', 'read' or list expected"] = { entry, set_acl },
+      ["#2 to 'set_acl' (entry 1, option 'perms': letters of 'rwcda' or list of words expected"] = { "read",
+        function(list) set_acl { { perms = list, scheme = "world", id = "anyone" } } end },
+      ["#3 to 'create' (option 'acl': 'open', 'creator', 'read' or list expected"] = { "open",
+        function(list) session:create("/a", "", { acl = list }) end },
+      ["#1 to 'session' (option 'auth': list of { scheme =, credential = } expected"] = { { scheme = "digest", credential = "me:pw" },
+        function(list) zk.session { auth = list } end },
+    }
+    for place, row in pairs(LISTS) do
+      local one, call = row[1], row[2]
+      local function refused(text, list) misuse(place .. ", got a table " .. text .. ")", call, list) end
+      refused("without entry 2; leave no hole", { one, nil, one })
+      refused("without entry 1; leave no hole", { nil, one })
+      refused("without entry 2; leave no hole", { one, [2 ^ 40] = one })
+      refused("without entry 2; leave no hole", { one, [1.5] = one })
+      refused("with 'more' beside the list", { one, more = one })
+      refused("with 'boolean' beside the list", { one, [true] = one })
+      refused("that is not a list", { more = one })
+    end
+  end)
+
   it("of zk.session", function()
     misuse("table of options expected, got number", zk.session, 5)
     misuse("unknown option 'host'", zk.session, { host = "a" })

@@ -207,7 +207,10 @@ int64_t zr_lua_read_seconds(struct reader *reader, int index);
 void zr_lua_keep(struct reader *reader, int index);
 /* Zeroed memory that lives until the C function returns. */
 void *zr_lua_temporary(struct reader *reader, size_t count, size_t size);
-/* The length of the list at this stack index; raises misuse if it is not a list. */
+/* The text of the key on top of the stack, for a message. May change the key. */
+const char *zr_lua_key(struct reader *reader);
+/* The length of the list at this stack index; raises misuse if it is not a list, has a hole, or has
+   anything beside it. */
 size_t zr_lua_list_length(struct reader *reader, int index, const char *expected);
 /* Raises misuse unless the value is a table to which no metatable adds anything. */
 void zr_lua_check_plain(struct reader *reader, int index, const char *expected);

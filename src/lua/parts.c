@@ -21,10 +21,12 @@ static const struct {
     const char *word;
     enum zr_op op;
     int length; /* at most, of the part */
-} part_words[] = {{"create", ZR_OP_CREATE, 4},
-                  {"set", ZR_OP_SET, 4},
-                  {"delete", ZR_OP_DELETE, 3},
-                  {"check", ZR_OP_CHECK, 3}};
+    const char *form;
+} part_words[] = {
+    {"create", ZR_OP_CREATE, 4, "{ 'create', path, data, { ephemeral =, sequential =, acl = } }"},
+    {"set", ZR_OP_SET, 4, "{ 'set', path, data, version }"},
+    {"delete", ZR_OP_DELETE, 3, "{ 'delete', path, version }"},
+    {"check", ZR_OP_CHECK, 3, "{ 'check', path, version }"}};
 
 /* Pushes item `i` of the table at `index`, and returns its stack index. */
 static int push_item(struct reader *reader, int index, int i)
@@ -63,11 +65,28 @@ static size_t read_word(struct reader *reader, int item)
     return count;
 }
 
+/* What is at no position would be left out in silence: a condition, or "ephemeral". */
+static void check_positions(struct reader *reader, int index, size_t word)
+{
+    lua_State *L = reader->L;
+    for (lua_pushnil(L); lua_next(L, index) != 0;) {
+        lua_pop(L, 1);
+        lua_Number key = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
+        if (key > part_words[word].length)
+            zr_lua_bad(reader, "'%s' takes at most %d values; write %s", part_words[word].word,
+                       part_words[word].length, part_words[word].form);
+        if (key < 1 || key != floor(key))
+            zr_lua_bad(reader, "'%s' has no field '%.100s'; write %s", part_words[word].word,
+                       zr_lua_key(reader), part_words[word].form);
+    }
+}
+
 static void read_part(struct reader *reader, int index, struct zr_request *part)
 {
     lua_State *L = reader->L;
     zr_lua_check_plain(reader, index, "table");
     size_t word = read_word(reader, push_item(reader, index, 1));
+    check_positions(reader, index, word);
     part->op = part_words[word].op;
     part->path = zr_lua_read_path(reader, push_item(reader, index, 2)).at;
     bool writes = part->op == ZR_OP_CREATE || part->op == ZR_OP_SET;
@@ -78,9 +97,6 @@ static void read_part(struct reader *reader, int index, struct zr_request *part)
         read_create(reader, last, part);
     else
         read_version(reader, last, part);
-    if (lua_rawlen(L, index) > (size_t)part_words[word].length)
-        zr_lua_bad(reader, "'%s' takes at most %d values", part_words[word].word,
-                   part_words[word].length);
     lua_settop(L, index);
 }
 

@@ -195,14 +195,40 @@ void *zr_lua_temporary(struct reader *reader, size_t count, size_t size)
     return memory;
 }
 
+const char *zr_lua_key(struct reader *reader)
+{
+    lua_State *L = reader->L;
+    return lua_isstring(L, -1) ? lua_tostring(L, -1) : luaL_typename(L, -1);
+}
+
+/* Counts the entries; the key of each must be a number. */
+static size_t count_entries(struct reader *reader, int index, const char *expected)
+{
+    lua_State *L = reader->L;
+    size_t count = 0;
+    for (lua_pushnil(L); lua_next(L, index) != 0; count++) {
+        lua_pop(L, 1);
+        if (lua_type(L, -1) == LUA_TNUMBER)
+            continue;
+        if (lua_rawlen(L, index) == 0)
+            zr_lua_bad(reader, "%s expected, got a table that is not a list", expected);
+        zr_lua_bad(reader, "%s expected, got a table with '%.100s' beside the list", expected,
+                   zr_lua_key(reader));
+    }
+    return count;
+}
+
+/* A length alone would leave out what is behind a hole, or under another key. */
 size_t zr_lua_list_length(struct reader *reader, int index, const char *expected)
 {
     zr_lua_check_plain(reader, index, expected);
-    size_t length = lua_rawlen(reader->L, index);
-    if (length > 0)
-        return length;
-    lua_pushnil(reader->L);
-    if (lua_next(reader->L, index) != 0)
-        zr_lua_bad(reader, "%s expected, got a table that is not a list", expected);
-    return 0;
+    size_t count = count_entries(reader, index, expected);
+    for (size_t i = 1; i <= count; i++) {
+        lua_rawgeti(reader->L, index, (int)i);
+        if (lua_isnil(reader->L, -1))
+            zr_lua_bad(reader, "%s expected, got a table without entry %zu; leave no hole",
+                       expected, i);
+        lua_pop(reader->L, 1);
+    }
+    return count;
 }

@@ -226,7 +226,7 @@ function Session:add_auth(scheme, credential, options) end
 function Session:reconfig(options) end
 
 ---@alias zkrecipes.Part table { "create", path, data, options } | { "set", path, data, version } |
----{ "delete", path, version } | { "check", path, version }; options: ephemeral, sequential, acl
+---{ "delete", path, version } | { "check", path, version }; options: ephemeral, sequential, acl. It has no fields with names.
 
 ---Does all parts or none.
 ---```lua
