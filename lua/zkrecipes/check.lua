@@ -111,18 +111,21 @@ function M.plain(value, argument, name, what, option)
   end
 end
 
--- Raises unless it is a table with nothing in it but a list. option: as for plain.
+-- Raises unless it is a table with nothing in it but a list. what, option: as for plain.
 function M.list(value, argument, name, what, option)
-  M.plain(value, argument, name, what or "list", option)
+  what = what or "list"
+  M.plain(value, argument, name, what, option)
   local count = 0
   for key in next, value do
     if type(key) ~= "number" then
-      bad(argument, name, ("%slist expected, got a table with '%s'"):format(of_option(option), M.shown(key)))
+      bad(argument, name, ("%s%s expected, got a table with '%s'"):format(of_option(option), what, M.shown(key)))
     end
     count = count + 1
   end
   for i = 1, count do
-    if value[i] == nil then bad(argument, name, ("%slist expected, got a table without entry %d"):format(of_option(option), i)) end
+    if value[i] == nil then
+      bad(argument, name, ("%s%s expected, got a table without entry %d; leave no hole"):format(of_option(option), what, i))
+    end
   end
 end
 

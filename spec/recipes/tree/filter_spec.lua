@@ -76,7 +76,8 @@ describe("the filter of a tree", function()
     for _, pattern in ipairs { "/c", "/cc/a", "/" } do
       raises("'tree' %(option 'filter': path below '/c' expected", function() session:tree("/c", { filter = { pattern } }) end)
     end
-    raises("'tree' %(option 'filter': list expected", function() session:tree("/c", { filter = { a = "/c/a" } }) end)
+    raises("'tree' %(option 'filter': list of patterns expected, got a table with 'a'",
+      function() session:tree("/c", { filter = { a = "/c/a" } }) end)
     raises("'tree' %(option 'filter': plain list of patterns expected, got a table whose metatable has __index",
       function() session:tree("/c", { filter = setmetatable({ "/c/a" }, { __index = {} }) }) end)
     raises("expected, got '/d" .. ("x"):rep(198) .. "%.%.%.'%)",

@@ -155,7 +155,7 @@ local function timeout_of(options, argument, name)
 end
 
 function Multihold:multi(parts, options)
-  check.plain(parts, 1, "multi", "list of operations")
+  check.list(parts, 1, "multi", "list of operations")
   return multi(self, "multi", parts, timeout_of(options, 2, "multi"))
 end
 

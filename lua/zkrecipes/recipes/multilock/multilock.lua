@@ -117,7 +117,7 @@ end
 local Session = {}
 
 function Session.multilock(session, locks)
-  check.plain(locks, 1, "multilock", "list of locks")
+  check.list(locks, 1, "multilock", "list of locks")
   if #locks == 0 then bad("at least one lock expected") end
   local order, index_of = {}, {}
   for i = 1, #locks do
