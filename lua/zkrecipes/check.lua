@@ -131,7 +131,7 @@ end
 
 -- Raises unless it is a list of functions.
 function M.fns(value, argument, name)
-  M.plain(value, argument, name, "list of functions")
+  M.list(value, argument, name, "list of functions")
   for i = 1, #value do
     if not callable(value[i]) then
       bad(argument, name, ("function expected at %d, got %s"):format(i, type(value[i])))

@@ -5,7 +5,7 @@ local coroutines = require "zkrecipes.host.coroutines"
 local deaf = require "spec.support.deaf"
 local zk = require "zkrecipes"
 
-local deaf_session, reported = deaf.deaf_session, deaf.reported
+local deaf_session, reported, assert_misuse = deaf.deaf_session, deaf.reported, deaf.assert_misuse
 
 describe("cancel", function()
   it("raises zk.canceled in the present wait and in all later ones", function()
@@ -113,6 +113,21 @@ describe("zk.all", function()
   it("refuses wrong arguments", function()
     assert.error_matches(function() zk.all(5) end, "list of functions expected, got number")
     assert.error_matches(function() zk.all{ print, 5 } end, "function expected at 2, got number")
+  end)
+
+  it("refuses functions that it would not run", function()
+    local ran = false
+    local function fn() ran = true end
+    for name, several in pairs { all = zk.all, any = zk.any } do
+      local start = ("bad argument #1 to '%s' %%("):format(name)
+      local function refused(pattern, list) assert_misuse(function() several(list) end, start .. pattern) end
+      refused("list of functions expected, got a table with 'a'", { a = fn })
+      refused("list of functions expected, got a table with 'a'", { fn, a = fn })
+      refused("list of functions expected, got a table without entry 2; leave no hole", { fn, nil, fn })
+      refused("list of functions expected, got a table without entry 1; leave no hole", { [0] = fn })
+      refused("function expected at 2, got boolean", { fn, false })
+    end
+    assert.is_false(ran)
   end)
 end)
 

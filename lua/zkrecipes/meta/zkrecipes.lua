@@ -119,7 +119,7 @@ function zk.now() end
 ---local a, b = zk.all{ function() return session:get("/a") end, function() return session:get("/b") end }
 ---```
 ---@async
----@param fns (fun(): any)[]
+---@param fns (fun(): any)[] without holes
 ---@return any ... the first result of each, in order
 function zk.all(fns) end
 
@@ -129,7 +129,7 @@ function zk.all(fns) end
 ---print(zk.any { function() return lock:acquire() end, function() zk.sleep(5) return "too long" end })
 ---```
 ---@async
----@param fns (fun(): ...)[]
+---@param fns (fun(): ...)[] without holes; at least one
 ---@return any ...
 function zk.any(fns) end
 
