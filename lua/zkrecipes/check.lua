@@ -10,11 +10,17 @@ local function bad(argument, name, text)
   core.misuse(("bad argument #%d to '%s' (%s)"):format(argument, name, text))
 end
 
+-- The text of an error, which may be any value, also one whose __tostring raises or gives no string. tostring itself may raise.
+function M.text(value)
+  local ok, text = pcall(tostring, value)
+  return ok and type(text) == "string" and text or ("a %s without a text"):format(type(value))
+end
+
 local SHOWN = 200 -- bytes of a user's text
 
 -- A user's text as a message shows it: its beginning, without bytes that cannot be read.
 function M.shown(value)
-  local text = tostring(value)
+  local text = M.text(value)
   if #text > SHOWN then text = text:sub(1, SHOWN) .. "..." end
   return (text:gsub("%c", function(byte) return ("\\%03d"):format(byte:byte()) end))
 end

@@ -35,7 +35,7 @@ end
 local function adapter_of(name)
   local found, adapter = pcall(require, "zkrecipes.adapters." .. name)
   if found then return adapter end
-  local problem = tostring(adapter)
+  local problem = check.text(adapter)
   if problem:find("module 'zkrecipes.adapters." .. name, 1, true) then problem = "there is none of this name" end
   return check.bad(1, "using", ("adapter '%s' cannot be loaded: %s"):format(name, problem))
 end

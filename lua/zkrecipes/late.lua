@@ -51,7 +51,7 @@ function M.load(name)
   package.path = path
   if ok then return found end
   forget_failed()
-  return nil, "a part of the package zkrecipes cannot be loaded: " .. check.shown(tostring(found):gsub("%s+", " "))
+  return nil, "a part of the package zkrecipes cannot be loaded: " .. check.shown(check.text(found):gsub("%s+", " "))
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -240,12 +240,13 @@ return function(name, loop)
 
     it("an error goes to the waiting task or is reported; other tasks continue", function()
       local text = complaints(function(said) run(function()
-        local session = open { log = function() error("in the log") end }
+        local mute, logged = setmetatable({}, { __tostring = function() error "no text" end }), nil
+        local session = open { log = function() logged = not logged error(logged and mute or "in the log") end }
         local task = zk.spawn(function() error("for the waiter") end)
         local _, message, code = task:wait(200)
         assert.are.equal("error", code)
         assert.matches("for the waiter", message)
-        zk.spawn(function() session:exists("/") error("for nobody") end)
+        zk.spawn(function() zk.spawn(error, mute) session:exists("/") error("for nobody") end)
         local hold = assert(session:lock("/l"):acquire())
         hold:on_lost(function() error("in on_lost") end)
         session:close()
@@ -256,6 +257,7 @@ return function(name, loop)
       assert.matches("contract.lua:%d+: for nobody\nstack traceback", text)
       assert.matches("in on_lost", text)
       assert.matches("in the log", text)
+      for _, where in ipairs { "function", "coroutine" } do assert.matches(where .. ": a table without a text", text) end
     end)
 
     it("a session that is closed ends every wait", within(function()

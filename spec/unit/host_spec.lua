@@ -205,6 +205,53 @@ describe("zk.spawn", function()
   end)
 end)
 
+describe("an error whose __tostring raises, or gives no string,", function()
+  local mute = setmetatable({}, { __tostring = function() error "no text" end })
+  local odd = setmetatable({}, { __tostring = function() return {} end })
+  local TEXT = "a table without a text"
+
+  it("is reported, and the other coroutines continue", function()
+    local ended
+    local lines = reported(function()
+      zk.spawn(error, mute)
+      zk.spawn(error, odd)
+      coroutine.wrap(function() zk.sleep(0.001) error(mute) end)() -- no task, so the loop itself reports it
+      zk.sleep(0.01)
+      ended = true
+    end)
+    assert.is_true(ended)
+    assert.are.same({ TEXT, TEXT }, { lines[1], lines[2] })
+    assert.matches("^" .. TEXT .. "\nstack traceback", lines[3])
+    assert.are.equal(3, #lines)
+  end)
+
+  it("is told by task:wait", function()
+    zk.run(function()
+      assert.are.equal("task:wait: the task failed: " .. TEXT, (select(2, zk.spawn(error, mute):wait())))
+      assert.are.equal("task:wait: the task failed: " .. TEXT, (select(2, zk.spawn(error, odd):wait())))
+    end)
+  end)
+
+  it("may come from on_error", function()
+    local stderr, written = io.stderr, {}
+    io.stderr = { write = function(_, ...) written[#written + 1] = table.concat({ ... }) end } -- luacheck: ignore 122
+    local ok, problem = pcall(zk.run, function() zk.spawn(error, odd) end, { on_error = function() error(mute) end })
+    io.stderr = stderr -- luacheck: ignore 122
+    assert.is_true(ok, problem)
+    assert.matches(TEXT .. "\nand on_error failed: " .. TEXT, table.concat(written))
+  end)
+
+  it("may come from a session's log function", function()
+    local lines = reported(function()
+      local logged = 0
+      local session = deaf_session { log = function() logged = logged + 1 error(mute) end }
+      repeat zk.sleep(0.001) until logged > 0
+      session:close(0)
+    end)
+    assert.are.equal("in a session's log function: " .. TEXT, lines[1])
+  end)
+end)
+
 -- The built-in host's loop in virtual time. Each step of a coroutine takes this many seconds, so a busy machine makes no difference.
 local function in_virtual_time(step)
   local loop, time = loops.new(), 0

@@ -6,6 +6,7 @@
 -- What can go wrong: a coroutine was killed while it waited (sweep gives up its wait); the process has forked (renew ends every wait
 -- of the parent in the child).
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local scopes = require "zkrecipes.host.scopes"
 local wait = require "zkrecipes.host.wait"
@@ -30,7 +31,7 @@ end
 
 local function call_log(host, log, level, text)
   local ok, problem = pcall(log, level, text)
-  if not ok then host.report(host, "in a session's log function: " .. tostring(problem)) end
+  if not ok then host.report(host, "in a session's log function: " .. check.text(problem)) end
 end
 
 -- Passes a line to the session's log function, if it has one. Where coroutines can be killed, the function runs in a coroutine of

@@ -51,11 +51,11 @@ local STEPS = 1000 -- steps of the core in one dispatch, if the adapter gives no
 
 -- Reports an error that no task:wait() waits for.
 local function report(host, problem)
-  local text = tostring(problem)
+  local text = check.text(problem)
   if host.on_error then
     local ok, other = pcall(host.on_error, text)
     if ok then return end
-    text = text .. "\nand on_error failed: " .. tostring(other)
+    text = text .. "\nand on_error failed: " .. check.text(other)
   end
   if host.adapter.report then return host.adapter.report(text) end
   io.stderr:write("zkrecipes: error in a coroutine: ", text, "\n")

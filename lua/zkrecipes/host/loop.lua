@@ -11,6 +11,7 @@
 -- host.lua lists the functions of the client. A client with holds(record) may keep back a coroutine that could continue; it gives the
 -- coroutine back with `release`.
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local fifo = require "zkrecipes.host.fifo"
 local timers_of = require "zkrecipes.host.timers"
@@ -67,7 +68,7 @@ local function resume(self, record)
   self.current, record.parked = record, false -- from now on it may yield for other reasons than ours
   local ok, problem = self.resume(record.co)
   self.current = nil
-  if not ok then client.report(debug.traceback(record.co, tostring(problem))) end
+  if not ok then client.report(debug.traceback(record.co, check.text(problem))) end
 end
 
 local function run(self, list)

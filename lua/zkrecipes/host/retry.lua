@@ -27,7 +27,7 @@ function M.report(host, on_error, problem, ...)
   if not on_error then return host.report(host, problem) end
   local ok, other = coroutines.pcall(on_error, problem, ...)
   if not ok and other ~= wait.canceled then
-    host.report(host, tostring(problem) .. "\nand on_error failed: " .. tostring(other))
+    host.report(host, check.text(problem) .. "\nand on_error failed: " .. check.text(other))
   end
 end
 

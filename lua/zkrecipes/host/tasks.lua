@@ -121,7 +121,7 @@ local function outcome(task)
   local results = task.results
   if task.ok then return unpack(results) end
   if results[1] == wait.canceled then return nil, "task:wait: the task was canceled", "canceled" end
-  return nil, "task:wait: the task failed: " .. tostring(results[1]), "error"
+  return nil, "task:wait: the task failed: " .. check.text(results[1]), "error"
 end
 
 function Task:wait(timeout)

@@ -13,6 +13,7 @@
 -- * `lua_code_cache off`: each request has a Lua state, which lives as long as a timer in it. So the dispatcher ends when it was not
 --   needed for IDLE seconds, unless it was started in init_worker.
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local semaphore = require "ngx.semaphore"
 local timers = require "zkrecipes.openresty.timers"
@@ -153,7 +154,7 @@ function M.serve()
   running = true
   local ok, problem = serve_once()
   while not ok and busy() do
-    if not ngx.worker.exiting() then M.report("the dispatcher stopped and starts again: " .. tostring(problem)) end
+    if not ngx.worker.exiting() then M.report("the dispatcher stopped and starts again: " .. check.text(problem)) end
     ngx.sleep(RETRY)
     end_with_worker(M.client.now())
     M.client.sweep()

@@ -12,6 +12,7 @@
 -- that was started later counts; a worker that is about to end does not publish. If the dictionary is too small, no entry is thrown out
 -- to make room (safe_set): the worker publishes its figures without rows, or nothing.
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local status = require "zkrecipes.status.status"
 
@@ -84,7 +85,7 @@ function M.keep_publishing()
     local dict = dictionary()
     if dict then
       local ok, problem = pcall(function() M.publish(M.own(dict:get(WATCHED) ~= nil)) end)
-      if not ok and not ngx.worker.exiting() then ngx.log(ngx.ERR, "zkrecipes: the status is not published: ", tostring(problem)) end
+      if not ok and not ngx.worker.exiting() then ngx.log(ngx.ERR, "zkrecipes: the status is not published: ", check.text(problem)) end
     end
     ngx.sleep(INTERVAL)
   end

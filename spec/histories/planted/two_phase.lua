@@ -38,7 +38,7 @@ return {
   step("a copy is not closed", "  local function close() tree_class.core.close(tree) end\n",
     "  KEPT = KEPT or {}\n  KEPT[#KEPT + 1] = tree\n  local function close() end\n"),
   part("a no is a yes", "  if ok and value then return true end\n", "  if ok then return true end\n"),
-  part("an error is a success", "  if not ok then return false, tostring(value) end\n", "  if not ok then return true, value end\n"),
+  part("an error is a success", "  if not ok then return false, check.text(value) end\n", "  if not ok then return true, value end\n"),
   part("false is a success", "  if value == false or value == nil and why ~= nil then", "  if value == nil and why ~= nil then"),
   part("nil and a message is a success", "  if value == false or value == nil and why ~= nil then", "  if value == false then"),
   part("who has voted is asked again", "  return stat and true\n", "  return false\n"),

@@ -166,6 +166,21 @@ describe("election:lead", function()
     assert.matches("boom 4", reports[3])
   end)
 
+  it("goes on after errors that have no text", function()
+    local mute = setmetatable({}, { __tostring = function() error "no text" end })
+    local reports, terms = {}, 0
+    zk.run(function()
+      local election = env.session():election("/e")
+      election:lead(function()
+        terms = terms + 1
+        if terms == 1 then error(mute) end
+        election:stop()
+      end, { backoff = 0.001, on_error = function() error(mute) end })
+    end, { on_error = function(text) reports[#reports + 1] = text end })
+    assert.are.same({ "a table without a text\nand on_error failed: a table without a text" }, reports)
+    assert.are.equal(2, terms)
+  end)
+
   it("cools down before it campaigns again", run(function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }

@@ -11,6 +11,7 @@
 -- and this process writes no more. The worker is about to end: it leaves. The copy of a file is never written
 -- over a copy that is shown.
 
+local check = require "zkrecipes.check"
 local clock = require "zkrecipes.openresty.shared.clock"
 local copy = require "zkrecipes.openresty.shared.copy"
 local core = require "zkrecipes.core"
@@ -267,7 +268,7 @@ local function try(shared, writer)
   local ok, failure = pcall(watch_once, shared, writer)
   writer:leave()
   if not ok and (failure == zk().canceled or ngx.worker.exiting()) then error(failure, 0) end
-  if not ok then report(shared, tostring(failure)) end
+  if not ok then report(shared, check.text(failure)) end
 end
 
 -- Runs as long as the worker does.

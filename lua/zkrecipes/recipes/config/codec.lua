@@ -7,17 +7,10 @@ local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
--- The text of an error, which may be any value, also one whose __tostring raises or gives no string.
-local function text_of(problem)
-  local ok, text = coroutines.pcall(tostring, problem)
-  if not ok and text == wait.canceled then error(text, 0) end
-  return ok and type(text) == "string" and text or ("a %s without a text"):format(type(problem))
-end
-
 local function result(name, wanted, ok, value, problem)
   if not ok and value == wait.canceled then error(value, 0) end -- that of our caller
-  if not ok then return nil, ("the codec's %s raised: %s"):format(name, text_of(value)) end
-  if value == nil then return nil, ("the codec's %s failed: %s"):format(name, text_of(problem or "it gave nil")) end
+  if not ok then return nil, ("the codec's %s raised: %s"):format(name, check.text(value)) end
+  if value == nil then return nil, ("the codec's %s failed: %s"):format(name, check.text(problem or "it gave nil")) end
   if wanted and type(value) ~= wanted then return nil, ("the codec's %s gave a %s, not a %s"):format(name, type(value), wanted) end
   return value
 end

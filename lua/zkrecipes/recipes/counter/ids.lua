@@ -65,7 +65,7 @@ end
 local function ended(ids, trip, task, text)
   if task.ok then return end
   local reason = task.results[1]
-  trip.message = text:format(ids.path, tostring(reason))
+  trip.message = text:format(ids.path, check.text(reason))
   trip.code = reason == wait.canceled and "canceled" or "error"
 end
 

@@ -98,7 +98,7 @@ local function bad(text, ...) check.bad(1, "multilock", text:format(...)) end
 local function check_entry(session, lock, index)
   local path = field(lock, "path")
   if not field(lock, "acquire") or type(path) ~= "string" then
-    bad("entry %d: a lock, or the reader() or writer() of a read/write lock, expected, got %s", index, tostring(lock))
+    bad("entry %d: a lock, or the reader() or writer() of a read/write lock, expected, got %s", index, check.shown(lock))
   end
   if field(lock, "session") ~= session then bad("entry %d: %s is of another session", index, path) end
   return { lock = lock, path = path, index = index }

@@ -12,6 +12,7 @@
 --
 -- Curator ignores members that it does not know. So the weight is a member of its own, and the payload is left to the user.
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 
 local M = {}
@@ -36,7 +37,7 @@ function M.null() return cjson.null end
 local function protected(name, value)
   local ok, result = pcall(cjson[name], value)
   if ok then return result end
-  return nil, tostring(result)
+  return nil, check.text(result)
 end
 
 function M.encode(value) return protected("encode", value) end

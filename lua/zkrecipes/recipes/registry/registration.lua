@@ -22,7 +22,7 @@ local function check_weight(value) return json.is_weight(value) or "number above
 
 local function check_meta(value)
   local text, problem = json.encode(value)
-  return text ~= nil or "it has no JSON: " .. tostring(problem)
+  return text ~= nil or "it has no JSON: " .. problem
 end
 
 local function check_fields(value)

@@ -8,6 +8,7 @@
 -- names the version that it replaces, so one that arrives late does nothing). Another subscription has taken the name (`conflict`). The
 -- bookmark was deleted by `forget` (`no_node`).
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local layout = require "zkrecipes.recipes.topic.layout"
 local limits = require "zkrecipes.limit"
@@ -121,7 +122,7 @@ local function ended(bookmark, trip, task)
   bookmark.trip, trip.over = nil, true
   if not task.ok then
     local why = task.results[1]
-    trip.message = "subscription:ack: it was not written: " .. tostring(why)
+    trip.message = "subscription:ack: it was not written: " .. check.text(why)
     trip.code = why == wait.canceled and "canceled" or "error"
   end
   if trip.code then bookmark.wanted = bookmark.acked.position end

@@ -14,6 +14,7 @@
 -- * Another client has set the head back while the outcome of a batch is not known: that is a failure, because the head shows nothing then.
 -- * A caller leaves. If its message is in flight it may be published; otherwise it is taken out.
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local fifo = require "zkrecipes.host.fifo"
 local layout = require "zkrecipes.recipes.topic.layout"
@@ -306,7 +307,7 @@ local function ended(publisher, task)
   local why = task.results[1]
   local code = why == wait.canceled and "canceled" or "error"
   repeat
-    tell_all(publisher, batch and batch.calls or {}, "topic:publish: " .. tostring(why), code)
+    tell_all(publisher, batch and batch.calls or {}, "topic:publish: " .. check.text(why), code)
     batch = next_batch(publisher)
   until not batch
 end

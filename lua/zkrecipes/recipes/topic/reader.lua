@@ -12,6 +12,7 @@
 -- A server that is behind does no harm, so there is no sync: a session never sees less than it has seen, nor does the next one, because to
 -- make a session is a write. The head and the messages are written together, so what the head shows is there.
 
+local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
@@ -211,7 +212,7 @@ local function ended(reader, task)
   reader.tree = nil
   if not reader.over then
     local _, message, code = coroutines.unpack(task.results)
-    if not task.ok then message, code = "topic:subscribe: " .. tostring(task.results[1]), "error" end
+    if not task.ok then message, code = "topic:subscribe: " .. check.text(task.results[1]), "error" end
     reader.over = { message, code }
   end
   reader.waiters:wake()

@@ -51,7 +51,7 @@ local function persist(part, call, ...)
     if value ~= nil or requests.ENDS[code] then return false end
     if not requests.PASSES[code] and message ~= known then
       known = message
-      tell(part, ("'%s': %s; it is tried again"):format(part.name, tostring(message)))
+      tell(part, ("'%s': %s; it is tried again"):format(part.name, check.text(message)))
     end
     return true
   end
@@ -63,8 +63,8 @@ end
 local function result(ok, ...)
   local value, why = ...
   if not ok and value == wait.canceled then error(value, 0) end
-  if not ok then return false, tostring(value) end
-  if value == false or value == nil and why ~= nil then return false, tostring(why or "it returned false") end
+  if not ok then return false, check.text(value) end
+  if value == false or value == nil and why ~= nil then return false, check.text(why or "it returned false") end
   return true, value
 end
 
