@@ -41,4 +41,19 @@ describe("a participant of a two-phase commit", function()
       end)
     end
   end)
+
+  it("takes zk.canceled for a no if it is not the participant that was canceled", function()
+    local world = sim.new { seed = 1 }
+    world:run(function()
+      local host = world.zk
+      local two = host.session():two_phase "/tp"
+      local calls = serving(two, { prepare = function()
+        host.all { function() error(host.canceled, 0) end } -- as after a limit of the function's own
+      end })
+      assert.are.same({ "aborted", "'one' voted no: the task was canceled" }, { two:run("t", "x", { "one" }, 20) })
+      host.sleep(100)
+      assert.are.same({ "prepare t x", "abort t x" }, calls)
+      assert.are.same({}, (two:pending()))
+    end)
+  end)
 end)

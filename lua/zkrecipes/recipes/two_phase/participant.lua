@@ -60,9 +60,10 @@ end
 
 -- ---- The user's functions ----------------------------------------------------------------------
 
-local function result(ok, ...)
+-- zk.canceled may be the function's own failure, of a task that it waited for. If it is that of our task, the wait raises it again.
+local function result(part, ok, ...)
   local value, why = ...
-  if not ok and value == wait.canceled then error(value, 0) end
+  if not ok and value == wait.canceled then wait.pause(part.host, wait.record(), 0) end
   if not ok then return false, check.text(value) end
   if value == false or value == nil and why ~= nil then return false, check.text(why or "it returned false") end
   return true, value
@@ -72,7 +73,7 @@ end
 -- `commit` or `abort` is told on: no vote is created, and nothing is called again.
 local function call(part, work, name, tx)
   work.inside = true
-  local ok, value = result(coroutines.pcall(part.handlers[name], tx.place.id, tx.record.data))
+  local ok, value = result(part, coroutines.pcall(part.handlers[name], tx.place.id, tx.record.data))
   work.inside = false
   if part.stopping and (not ok or name == "prepare") then error(wait.canceled, 0) end
   return ok, value
