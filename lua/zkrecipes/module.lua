@@ -56,7 +56,7 @@ end
 local function add_run(zk, host)
   function zk.run(fn, options)
     if not host.adapter.runs then
-      core.misuse("zk.run belongs to the built-in host; here the loop is '" .. host.adapter.name .. "'")
+      core.misuse("zk.run belongs to the built-in host; here the loop is '" .. host.name .. "'")
     end
     hosts.ready(host)
     return runner.run(host, fn, options)

@@ -3,6 +3,8 @@
 
 local core = require "zkrecipes.core"
 local deaf = require "spec.support.deaf"
+local loops = require "zkrecipes.host.loop"
+local poll = require "zkrecipes.adapters.poll"
 local zk = require "zkrecipes"
 
 local deaf_session = deaf.deaf_session
@@ -233,5 +235,22 @@ describe("zk.using", function()
       "bad argument #1 to 'using' %(adapter 'nobody' cannot be loaded: there is none of this name%)")
     assert.error_matches(function() zk.using {} end,
       "bad argument #1 to 'using' %(the adapter has no function 'attach'%)")
+    local adapter = {}
+    for key, value in pairs(require "zkrecipes.adapters.builtin") do adapter[key] = value end
+    adapter.name = {}
+    assert.error_matches(function() zk.using(adapter) end, "bad argument #1 to 'using' %(the adapter's name is not a string but a table%)")
+  end)
+
+  it("takes an adapter without a name", function()
+    local adapter = poll.over(loops.new(), "poll")
+    adapter.name = nil
+    local nameless = zk.using(adapter)
+    assert.error_matches(function() nameless.run(print) end, "zk.run belongs to the built%-in host; here the loop is 'custom'")
+    assert.are.equal("custom", nameless.status().host)
+    zk.run(function()
+      local ok, problem = zk.pcall(nameless.sleep, 1)
+      assert.is_false(ok)
+      assert.matches("runs on the host 'builtin', and what it waits for belongs to the host 'custom'", problem)
+    end)
   end)
 end)

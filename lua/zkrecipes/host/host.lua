@@ -11,6 +11,7 @@
 --   unpark(token)         resume the coroutine, later; may be called twice, and for a coroutine that is not parked
 --   spawn(fn)             run fn in a coroutine, later
 --   now()                 seconds on a clock that only goes forward
+--   name                  optional; for messages and the status
 --   keep(client)          optional; a session was opened: keep the loop from ending until client.idle()
 --   preloads              true if all of this package is loaded at once, because to read a file later would stop the loop
 --   runs                  true if a wait on the main thread drives the loop, so that zk.run works
@@ -94,6 +95,9 @@ function M.check(adapter)
   for _, name in ipairs(FUNCTIONS) do
     if type(adapter[name]) ~= "function" then check.bad(1, "using", "the adapter has no function '" .. name .. "'") end
   end
+  if adapter.name ~= nil and type(adapter.name) ~= "string" then
+    check.bad(1, "using", "the adapter's name is not a string but a " .. type(adapter.name))
+  end
 end
 
 local additions = {}
@@ -105,6 +109,7 @@ function M.extend(add) additions[#additions + 1] = add end
 function M.new(adapter, make)
   local host = {
     adapter = adapter,
+    name = adapter.name or "custom",
     make = make or core.engine,
     waiters = {},                                -- slot > record, or false
     pool = {},                                   -- records to reuse

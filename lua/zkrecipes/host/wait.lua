@@ -167,7 +167,7 @@ local function token_of(host)
   local task = M.task()
   if task and task.host ~= host and misfits(host.adapter, task.host.adapter) then
     return nil, ("cannot wait here: this coroutine runs on the host '%s', and what it waits for belongs to the host '%s'; " ..
-      "use both on the same one"):format(task.host.adapter.name, host.adapter.name)
+      "use both on the same one"):format(task.host.name, host.name)
   end
   return host.adapter.token()
 end

@@ -24,7 +24,7 @@ function zk.shared(options) end
 function zk.status(options) end
 
 ---@class zkrecipes.Status
----@field host string name of the adapter
+---@field host string name of the adapter; "custom" if it has none
 ---@field sessions { number: integer, state: zkrecipes.State, id: string?, server: string?, timeout: number }[]
 ---@field holds { kind: string, path: string, token: string, age: number, waiters: integer }[] oldest first; waiters: of this process
 ---@field waiting { kind: string, path: string, age: number }[] waits for a hold, an item or a message, at a barrier or latch; oldest first

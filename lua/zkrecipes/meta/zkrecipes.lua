@@ -69,7 +69,7 @@ function zk.escape(name) end
 ---local zk = require "zkrecipes".using "luv"
 ---```
 ---@param adapter "builtin"|"openresty"|"luv"|"cqueues"|"copas"|"poll"|string|table name of a module
----zkrecipes.adapters.NAME, or an adapter (see zkrecipes/host/host.lua)
+---zkrecipes.adapters.NAME, or an adapter (see zkrecipes/host/host.lua), with a name or without
 ---@return zkrecipes
 function zk.using(adapter) end
 

@@ -96,7 +96,7 @@ function M.of(host)
     waits[i] = { below = activity.BOUNDS[i], count = count }
   end
   for code, number in pairs(noted.failed) do failed[code] = number end
-  return { host = host.adapter.name, sessions = sessions_of(host), waiting = waiting,
+  return { host = host.name, sessions = sessions_of(host), waiting = waiting,
     holds = holds_of(host, now, waiters_by_path(waiting)), trees = trees_of(host), objects = objects_of(host),
     granted = noted.granted, released = noted.ended, lost = noted.lost, failed = failed, waits = waits,
     waited = noted.seconds, tasks = host.live }
