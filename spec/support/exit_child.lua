@@ -1,5 +1,5 @@
--- A process whose Lua state is closed when its exit handlers run, after those of OpenSSL and tls.so: `lua exit_child.lua TLS_HOSTS CA HOSTS`.
--- It has a session with TLS and a plain one.
+-- `lua exit_child.lua TLS_HOSTS CA HOSTS`: a process whose Lua state is closed when its exit handlers run, after those of OpenSSL and
+-- tls.so. It has a session with TLS and a plain one.
 
 local process = require "spec_fork"
 local zk = require "zkrecipes"
