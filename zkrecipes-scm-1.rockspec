@@ -60,6 +60,7 @@ build = {
     ["zkrecipes.cli.pool"] = "lua/zkrecipes/cli/pool.lua",
     ["zkrecipes.cli.problem"] = "lua/zkrecipes/cli/problem.lua",
     ["zkrecipes.cli.settings"] = "lua/zkrecipes/cli/settings.lua",
+    ["zkrecipes.cli.signals"] = "lua/zkrecipes/cli/signals.lua",
     ["zkrecipes.cli.terms"] = "lua/zkrecipes/cli/terms.lua",
     ["zkrecipes.cli.walk"] = "lua/zkrecipes/cli/walk.lua",
     ["zkrecipes.cli.width"] = "lua/zkrecipes/cli/width.lua",

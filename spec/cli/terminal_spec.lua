@@ -44,11 +44,11 @@ local _ = _VERSION == "Lua 5.4" and describe("on a terminal, the command of zkr 
     end
   end))
 
-  it("is stopped by Ctrl-Z, with zkr, and continued by the shell", run(function()
+  local function stops(line)
     for script, typed in pairs { ["echo rea''dy"] = "", ["read -r word; echo rea''dy"] = "word\n" } do
       local terminal = open("env PS1=shell: bash --norc -i", env.namespace())
       terminal:shows "shell:$"
-      terminal:type(("bin/zkr lock /l -- sh -c \"%s; read -r next; echo got \\$next\"\n"):format(script))
+      terminal:type(("bin/zkr %s -- sh -c \"%s; read -r next; echo got \\$next\"\n"):format(line, script))
       terminal:type(typed)
       terminal:shows "\nready\n"
       terminal:type "\26"
@@ -59,5 +59,9 @@ local _ = _VERSION == "Lua 5.4" and describe("on a terminal, the command of zkr 
       terminal:type "exit 5\n"
       assert.are.equal(5, terminal:finish())
     end
-  end))
+  end
+
+  it("is stopped by Ctrl-Z, with zkr, and continued by the shell", run(function() stops "lock /l" end))
+
+  it("is so too if it is the command of zkr register", run(function() stops "register web 10.0.0.7 80" end))
 end)

@@ -15,7 +15,7 @@
 --   context:ask(text)               the same without the end of the line; input.lua reads the answer
 --   context:on_signal(fn [, more])  fn(name, number) runs in a coroutine at INT, TERM, HUP, and the signals of `more` (name > number),
 --                                   unless zkr was started with it ignored; by default zkr closes the session and ends. Returns a
---                                   function that undoes it
+--                                   function that undoes it, and the `fn` before. Commands that run a command: signals.lua
 --   context:suffer(name, number)    sends the signal to zkr's process group, and lets it have its default effect on zkr
 --   context:at_end(fn)              fn() is called when zkr ends, also at a signal
 --   context:close()                 closes the session; called at the end too
@@ -159,7 +159,7 @@ function Context:on_signal(fn, more)
   return function()
     self.signaled = before
     forget(self, more or {})
-  end
+  end, before
 end
 
 function Context:suffer(name, number)

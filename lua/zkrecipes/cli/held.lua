@@ -11,6 +11,7 @@
 
 local children = require "zkrecipes.cli.child"
 local exit = require "zkrecipes.cli.exit"
+local signals = require "zkrecipes.cli.signals"
 local to_seconds = require("zkrecipes.cli.arguments").to_seconds
 
 local M = {}
@@ -19,9 +20,6 @@ local RESERVE = 0.02    -- of the session's timeout, between SIGKILL and the end
 local GRACE = 0.1       -- of the session's timeout, between SIGTERM and SIGKILL, by default
 local LONGEST = 0.25    -- the lease may be as short as 0.43 of the timeout when all is well
 local SHORTEST = 0.01   -- seconds between two orders
-local SIGTSTP, SIGCONT = 20, 18
-local SIGNALS = { sigquit = 3, sigusr1 = 10, sigusr2 = 12, sigwinch = 28, sigtstp = SIGTSTP, sigcont = SIGCONT }
-local ENDING = { sigint = true, sigterm = true, sighup = true, sigquit = true }
 
 -- The seconds between SIGTERM and SIGKILL. Raises a problem if the lease is too short for them.
 function M.grace(context, seconds)
@@ -70,20 +68,6 @@ local function keep(run)
   if not run.child.over then kill(run) end
 end
 
--- ---- Signals -----------------------------------------------------------------------------------
-
--- All that zkr gets goes to the command.
-local function pass_on(run, name, number)
-  run.ending = run.ending or ENDING[name]
-  run.child:signal(number)
-end
-
--- Stops zkr's job. It runs on at once if the kernel sees that no shell could continue it.
-local function stop_too(run)
-  run.context:suffer("sigtstp", SIGTSTP)
-  run.child:signal(SIGCONT)
-end
-
 -- ---- The result --------------------------------------------------------------------------------
 
 local function result(run)
@@ -113,7 +97,6 @@ local function start(run, arguments, variables, prepared)
     for name, value in pairs(variables or {}) do all[name] = tostring(value) end
     child = new_child(run.context, arguments, all)
   end
-  child.on_stop = function() stop_too(run) end
   run.child = child
 end
 
@@ -134,9 +117,10 @@ end
 function M.run(context, hold, arguments, grace, variables, prepared)
   local run = { context = context, hold = hold, path = arguments.path, grace = grace, reserve = RESERVE * context:session().timeout }
   start(run, arguments, variables, prepared)
-  local undo = context:on_signal(function(name, number) pass_on(run, name, number) end, SIGNALS)
+  local relay = signals.relay(context, function(_, _, ends) run.ending = run.ending or ends end)
+  relay:add(run.child)
   keep_all(run)
-  undo()
+  relay:close()
   return result(run), run.ending
 end
 

@@ -1,11 +1,10 @@
 -- A command that zkr runs without a hold, and so without a time limit. It ends with zkr all the same: the minder (child.lua) kills it and
 -- its descendants when zkr is killed.
 --
---   local job = jobs.start(context, command, variables [, data])   data: its standard input; nil: that of zkr. Raises a problem
---   job:signal(number)                                             to its process group
---   job:kill()                                                     at once, with its descendants
---   job:wait()                                                     returns its exit status when none of its processes is left; and true
---                                                                  if it was killed
+--   local job = jobs.start(context, relay, command, variables [, data])   relay: gives it its signals (signals.lua); data: its standard
+--                                                                         input; nil: that of zkr. Raises a problem
+--   job:kill()                                                            at once, with its descendants
+--   job:wait()                                                            returns its exit status when none of its processes is left
 --
 -- The data are in a file without a name, so the command may read them when it likes, or never, and zkr waits for nothing.
 
@@ -36,23 +35,23 @@ local function file_of(context, data)
   return fd
 end
 
-function M.start(context, command, variables, data)
+function M.start(context, relay, command, variables, data)
   local input = data and file_of(context, data)
   local child, message = children.start(context.uv, command, variables, input)
   if input then context.uv.fs_close(input) end
   if not child then context:fail(exit.FAILED, message) end
   local forever = context.zk.now() + YEARS
   child:order(forever - GRACE, forever)
-  return setmetatable({ child = child }, Job)
+  relay:add(child)
+  return setmetatable({ child = child, relay = relay }, Job)
 end
-
-function Job:signal(number) self.child:signal(number) end
 
 function Job:kill() self.child:order(0, 0) end
 
 function Job:wait()
   while not self.child.over do self.child:wait(HOUR) end
-  return self.child.status or exit.FAILED, self.child.over ~= "ended"
+  self.relay:remove(self.child)
+  return self.child.status or exit.FAILED
 end
 
 return M

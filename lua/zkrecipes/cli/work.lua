@@ -2,7 +2,8 @@
 --
 -- 1. Each of N coroutines claims an item and runs the command with the item's data as its standard input.
 -- 2. Exit status 0 acks the item; any other nacks it, so that it comes again, and after its last attempt becomes a dead letter.
--- 3. At a signal the coroutines that wait for an item give up; the others finish their item. A second signal goes to the commands, too.
+-- 3. At a signal that asks zkr to end, the coroutines that wait for an item give up; the others finish their item. A second such signal
+--    goes to the commands, too; SIGQUIT at once. All other signals are for the commands.
 --
 -- What can go wrong: zkr is killed: the minders kill the commands, and the items return when the session ends, with `guardian` at once. The
 -- session is lost: other workers may get the items, so the commands are killed. zkr is stopped, and so cannot notice the loss: the command
@@ -10,6 +11,7 @@
 
 local exit = require "zkrecipes.cli.exit"
 local jobs = require "zkrecipes.cli.job"
+local signals = require "zkrecipes.cli.signals"
 
 local M = {}
 
@@ -30,7 +32,7 @@ end
 
 -- Returns the exit status of the command.
 local function run(work, item)
-  local job = jobs.start(work.context, work.command, variables_of(work, item), item.data)
+  local job = jobs.start(work.context, work.relay, work.command, variables_of(work, item), item.data)
   work.running[job] = true
   local status = job:wait()
   work.running[job] = nil
@@ -80,10 +82,12 @@ local function finish(work)
   end
 end
 
--- The first signal: finish. Later ones: to the commands, too.
-local function heed(work, number)
-  if not work.ending then return finish(work) end
-  for job in pairs(work.running) do job:signal(number) end
+-- Returns true if nothing more is to be done about the signal.
+local function heed(work, name, number, ends)
+  if not ends then return false end
+  if work.ending or name == "sigquit" then work.relay:pass(number) end
+  if not work.ending then finish(work) end
+  return true
 end
 
 -- A worker that fails (a command cannot be started, for example) ends the others, too.
@@ -105,7 +109,7 @@ function M.run(context, queue, options)
     retry = options.retry, drain = options.drain }
   context.zk.spawn(guard, work, context:session())
   context:tell_outages()
-  context:on_signal(function(_, number) heed(work, number) end)
+  work.relay = signals.relay(context, function(...) return heed(work, ...) end)
   for _ = 1, options.n do start(work) end
   for worker in pairs(work.workers) do worker.task:wait() end
   if work.raised then error(work.raised, 0) end

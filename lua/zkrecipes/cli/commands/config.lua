@@ -5,6 +5,7 @@ local exit = require "zkrecipes.cli.exit"
 local input = require "zkrecipes.cli.input"
 local jobs = require "zkrecipes.cli.job"
 local parts = require "zkrecipes.cli.parts"
+local signals = require "zkrecipes.cli.signals"
 
 local M = { name = "config", group = "Recipes", summary = "Read, write or follow a value." }
 
@@ -50,34 +51,33 @@ function watch.define(parser)
   parser:argument("command", "The command and its arguments, after `--`. What changes while it runs is one change."):args "*"
 end
 
--- Runs the command. A failure is noted, and the next change comes.
-local function apply(context, given, value, stat)
-  local job = jobs.start(context, given.command, { ZKR_PATH = given.path, ZKR_VERSION = ("%d"):format(stat and stat.version or -1) },
-    value or "")
-  local undo = context:on_signal(function(_, number)
-    job:signal(number)
-    job.signaled = number
-  end)
-  local status = job:wait()
-  undo()
-  if job.signaled then return exit.SIGNAL + job.signaled end
-  if status ~= exit.OK then context:note(("%s: the command ended with status %d"):format(given.path, status)) end
+-- Returns a function that runs the command with a value. A failure is noted, and the next change comes. After a signal that asks to end,
+-- the function returns the status with which zkr ends.
+local function applier(context, given)
+  local signaled
+  local relay = signals.relay(context, function(_, number, ends) signaled = ends and number or signaled end)
+  return function(value, stat)
+    local status = jobs.start(context, relay, given.command, { ZKR_PATH = given.path,
+      ZKR_VERSION = ("%d"):format(stat and stat.version or -1) }, value or ""):wait()
+    if signaled then return exit.SIGNAL + signaled end
+    if status ~= exit.OK then context:note(("%s: the command ended with status %d"):format(given.path, status)) end
+  end
 end
 
 function watch.run(context, given)
   local config = config_of(context, given)
   local changes = config:changes()
+  local function print_value(value)
+    context:write((value or "") .. "\n")
+    context:flush()
+  end
+  local use = #given.command > 0 and applier(context, given) or print_value
   context:tell_outages()
   while true do
     local value, stat, code = changes:next()
     context:check(given.path, value, stat, code)
-    if #given.command > 0 then
-      local ended = apply(context, given, value, stat)
-      if ended then return ended end
-    else
-      context:write((value or "") .. "\n")
-      context:flush()
-    end
+    local ended = use(value, stat)
+    if ended then return ended end
   end
 end
 
