@@ -99,6 +99,25 @@ local _ = zkr.supported and describe("zkr", function()
     assert.are.equal(2, select(2, run("register", "web", "h", "1", "--meta", "{", "--", "true")))
   end)
 
+  it("register keeps the JSON of --meta as it is, and refuses what is none", function()
+    local meta = '{"tags":[], "n":12345678901234567,"o":{},"s":"\\n\\"x"}'
+    local started = start("register", "web", "10.0.0.7", "8080", "--id", "one", "--meta", meta, "--", "sleep", "600")
+    local data
+    env.eventually("the instance", function()
+      data = session:get "/services/web/one"
+      return data
+    end)
+    assert.is_truthy(data:find('"payload":' .. meta .. ",", 1, true), data)
+    started:signal "TERM"
+    assert.are.equal(143, (started:finish()))
+    for _, bad in ipairs { "{", "1 2", '"a\nb"', '"\255"' } do
+      local out, status, err = run("register", "web", "h", "1", "--meta", bad, "--", "true")
+      assert.are.same({ "", 2 }, { out, status }, bad)
+      assert.matches("^zkr: %-%-meta is no JSON: [^\n]+\n$", err)
+    end
+    assert.are.same({}, session:children "/services/web")
+  end)
+
   it("register that is killed takes its command and its instance with it", function()
     local registry = assert(session:registry("/services"))
     local started = start("register", "web", "10.0.0.7", "8080", "--", "sh", "-c", ("echo $$ >%s/pid; exec sleep 1000"):format(dir))

@@ -38,6 +38,7 @@ local Registry = {}
 ---@field weight? number above 0, at most 1e9; default 1
 ---@field enabled? boolean default true
 ---@field meta? any has JSON; Curator's payload
+---@field meta_json? string the same as JSON text, which is kept as it is; in place of meta
 ---@field fields? table<string, string> foreign members: name > JSON text
 
 ---Registers in the background. Keep the registration: if it is collected, it leaves.

@@ -128,6 +128,18 @@ describe("a registry", function()
     env.eventually("it is gone", function() return #registry:problems() == count end)
   end))
 
+  it("keeps meta_json as it is, until it is given again", run(function()
+    local session = pair()
+    local text = '{"list":[], "large":12345678901234567890}'
+    local mine = register(session:registry "/s", "web", { id = "mine", address = "b", meta_json = text })
+    for _, step in ipairs { { { weight = 2 }, text }, { { meta_json = "[ ]" }, "[ ]" }, { { port = 1 }, "[ ]" },
+      { { meta = { 1 } }, "[1]" }, { { meta_json = "{}" }, "{}" }, { { meta_json = cjson.null }, "null" } } do
+      assert(mine:update(step[1], LIMIT))
+      local data = assert(session:get "/s/web/mine")
+      assert.is_truthy(data:find('"payload":' .. step[2] .. ',"', 1, true), data)
+    end
+  end))
+
   it("keeps foreign members as they are when they are written again", run(function()
     local session, other = pair()
     local registry = session:registry "/s"
@@ -311,6 +323,10 @@ describe("a registry", function()
     raises("'meta': it has no JSON", function() registry:register("web", { address = "a", meta = { print } }) end)
     raises("no foreign name", function() registry:register("web", { address = "a", fields = { port = "1" } }) end)
     raises("JSON text", function() registry:register("web", { address = "a", fields = { x = "1, 2" } }) end)
+    for _, wrong in ipairs { "1, 2", "", '"\n"', 7 } do
+      raises("JSON text", function() registry:register("web", { address = "a", meta_json = wrong }) end)
+    end
+    raises("'meta' and 'meta_json'", function() registry:register("web", { address = "a", meta = 1, meta_json = "1" }) end)
     raises("unknown option", function() registry:register("web", { address = "a", none = 1 }) end)
     raises("'pick'.*strategy expected", function() registry:pick("web", "none") end)
     raises("bad argument #3 to 'pick'", function() registry:pick("web", "hash") end)

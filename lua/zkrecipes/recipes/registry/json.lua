@@ -42,7 +42,14 @@ end
 
 function M.encode(value) return protected("encode", value) end
 
-function M.is_text(text) return (protected("decode", text)) ~= nil end
+-- lua-cjson takes control characters in strings, JSON does not. The first gsub takes the quotes out of strings.
+function M.is_text(text)
+  if protected("decode", text) == nil then return false end
+  for inside in text:gsub("\\.", ""):gmatch '"([^"]*)"' do
+    if inside:find "[%z\1-\31]" then return false end
+  end
+  return true
+end
 
 -- ---- Members as texts --------------------------------------------------------------------------
 

@@ -25,6 +25,8 @@ local function check_meta(value)
   return text ~= nil or "it has no JSON: " .. problem
 end
 
+local function check_text_of_json(value) return type(value) == "string" and json.is_text(value) or "JSON text expected" end
+
 local function check_fields(value)
   if type(value) ~= "table" then return "table expected" end
   for name, text in next, value do
@@ -35,7 +37,7 @@ local function check_fields(value)
 end
 
 local KNOWN = { id = check_text, address = check_text, port = check_port, ssl_port = check_port, weight = check_weight,
-  meta = check_meta, enabled = check_flag, fields = check_fields }
+  meta = check_meta, meta_json = check_text_of_json, enabled = check_flag, fields = check_fields }
 local DEFAULTS = { weight = 1, enabled = true, fields = {} }
 local FIXED = { id = true }
 local NEEDED = { address = true }
@@ -57,12 +59,12 @@ end
 -- Tables are copied: the user may change them later.
 local COPIES = { fields = copied, meta = json.encode }
 
--- Puts what is given into the record.
+-- Puts what is given into the record. Its meta is a text, as meta_json.
 local function merge(record, given)
   for key, value in next, given do
     if value == json.null() then value = DEFAULTS[key] end
     if value ~= nil and COPIES[key] then value = COPIES[key](value) end
-    record[key] = value
+    record[key == "meta_json" and "meta" or key] = value
   end
   return record
 end
@@ -70,6 +72,7 @@ end
 local function checked(given, argument, name)
   check.plain(given, argument, name, "table")
   for key, value in next, given do check_one(key, value, argument, name) end
+  if given.meta ~= nil and given.meta_json ~= nil then check.bad(argument, name, "options 'meta' and 'meta_json': give one") end
 end
 
 -- The text of a UUID, as Curator's ids.
