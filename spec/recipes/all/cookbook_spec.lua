@@ -77,6 +77,15 @@ describe("the cookbook's", function()
     assert.is_truthy(assert(session:get("/cookbook/cron-done")))
   end)
 
+  it("timer takes a cron expression, too", function()
+    -- The last run was long ago, so one is due at once.
+    assert(session:create("/cookbook/cron-timer", "due 1000000020.000\nended 1000000021.000\noutcome done\n", { parents = true }))
+    local _, output = start("cron.lua", "0 0 1 1 *")
+    await(output, "beat [%d.]+, the last run done")
+    assert(process.eventually(function() return session:get("/cookbook/cron-timer"):find "outcome done\n$" end))
+    assert.matches("^%d+%.%d$", (session:get("/cookbook/cron-done")))
+  end)
+
   it("workers do every job, also if one of them is killed", function()
     local queue, expected = session:queue("/cookbook/jobs"), {}
     for i = 1, 60 do expected[i] = "job " .. i end
