@@ -162,5 +162,8 @@ local _ = zkr.supported and describe("zkr", function()
     end
     assert.are.same({ 1, 2, 3, 4, 5 }, seen)
     assert.matches("^job%-%d%d%d%d%d%d%d%d%d%d\n$", well("id", "next", "/names", "--name", "job-"))
+    for _, n in ipairs { "0", "1000000001" } do
+      assert.are.same({ "", 2, "zkr: -n: from 1 to 1000000000\n" }, { run("id", "next", "/ids", "-n", n) })
+    end
   end)
 end)

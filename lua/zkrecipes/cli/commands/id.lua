@@ -6,6 +6,7 @@ local parts = require "zkrecipes.cli.parts"
 
 local M = { name = "id", group = "Recipes", summary = "Print numbers or names that no other caller gets." }
 
+local MOST = 1000000000 -- numbers of a block
 local BREATH = 1000 -- so many numbers may come without a request, and then a signal is noticed
 
 M.examples = [[
@@ -23,7 +24,7 @@ function next_id.define(parser)
 end
 
 function next_id.run(context, given)
-  if given.n < 1 then context:fail(exit.USAGE, "-n is at least 1") end
+  if given.n < 1 or given.n > MOST then context:fail(exit.USAGE, ("-n: from 1 to %d"):format(MOST)) end
   local ids = context:check(given.path, context:session():ids(given.path, { block = given.n }))
   local options = { timeout = context.settings.timeout }
   for i = 1, given.n do
