@@ -43,6 +43,7 @@ build = {
     ["zkrecipes.cli.arguments"] = "lua/zkrecipes/cli/arguments.lua",
     ["zkrecipes.cli.checkup"] = "lua/zkrecipes/cli/checkup.lua",
     ["zkrecipes.cli.child"] = "lua/zkrecipes/cli/child.lua",
+    ["zkrecipes.cli.clean"] = "lua/zkrecipes/cli/clean.lua",
     ["zkrecipes.cli.closed"] = "lua/zkrecipes/cli/closed.lua",
     ["zkrecipes.cli.context"] = "lua/zkrecipes/cli/context.lua",
     ["zkrecipes.cli.exit"] = "lua/zkrecipes/cli/exit.lua",

@@ -32,10 +32,10 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr lock", function()
       end]]):format(names)
     assert.are.equal(0, (start("lock /l -- true", { LUA_INIT = look }):finish()))
     local loaded = process.output(("grep -x 'zkr.*\\|argparse\\|luv\\|cjson\\|term\\|mime' %s | LC_ALL=C sort; rm %s"):format(names, names))
-    assert.are.equal("argparse luv zkrecipes adapters.builtin adapters.luv adapters.poll check classes cli.arguments cli.child cli.closed "
-      .. "cli.commands.lock cli.context cli.exit cli.held cli.ignored cli.list cli.main cli.needs cli.orphans cli.output cli.parsers "
-      .. "cli.problem cli.settings cli.signals core escape host.coroutines host.dispatch host.fifo host.host host.loop host.run "
-      .. "host.scopes host.tasks host.timers host.wait host.waiters late module path recipes recipes.lock.lock "
+    assert.are.equal("argparse luv zkrecipes adapters.builtin adapters.luv adapters.poll check classes cli.arguments cli.child cli.clean "
+      .. "cli.closed cli.commands.lock cli.context cli.exit cli.held cli.ignored cli.list cli.main cli.needs cli.orphans cli.output "
+      .. "cli.parsers cli.problem cli.settings cli.signals core escape host.coroutines host.dispatch host.fifo host.host host.loop "
+      .. "host.run host.scopes host.tasks host.timers host.wait host.waiters late module path recipes recipes.lock.lock "
       .. "recipes.lock.own_holds session status.activity status.queue_lengths status.status",
       (loaded:gsub("\n", " "):gsub("zkrecipes%.", "")))
   end))

@@ -73,6 +73,21 @@ local _ = zkr.supported and describe("zkr", function()
     member:leave()
   end)
 
+  it("group cleans what others have written, so that it cannot forge a line or change the terminal", function()
+    local watch = start("group", "watch", "/g")
+    local group = session:group("/g")
+    local members = { assert(group:join("\27[31mred\nadmin\tdata\xc2\x9b", { id = "one\nroot\tforged" })) }
+    assert(members[1]:ready(100))
+    assert.are.equal("joined\tone?root?forged\t?[31mred?admin?data?", watch:line())
+    members[2] = assert(group:join("\255\n", { id = "\255two" }))
+    assert(members[2]:ready(100))
+    assert.are.equal("joined\t?two\t2 bytes", watch:line())
+    assert.are.equal("one?root?forged\t?[31mred?admin?data?\n?two\t2 bytes\n", well("group", "list", "/g"))
+    local first = cjson.decode(well("group", "list", "/g", "--json"):match "[^\n]+")
+    assert.are.same({ id = "one\nroot\tforged", data = "\27[31mred\nadmin\tdata\xc2\x9b" }, first)
+    for _, member in ipairs(members) do member:leave() end
+  end)
+
   it("group join runs a command as a member, and ends with its status", function()
     local started = start("group", "join", "/g", "data", "--", "sh", "-c",
       ("until [ -e %s/go ]; do sleep 0.02; done; exit 7"):format(dir))

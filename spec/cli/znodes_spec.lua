@@ -2,6 +2,7 @@
 
 local cjson = require "cjson"
 local env = require "spec.support.env"
+local zk = require "zkrecipes"
 local zkr = require "spec.support.zkr"
 
 local BINARY = ("\0\1\255\r\n\xc3"):rep(50000)
@@ -191,6 +192,8 @@ local _ = zkr.supported and describe("zkr", function()
     assert.are.equal("world:anyone:all\n", well("acl", "/acl"))
     well("acl", "/acl", "read", "ip:127.0.0.1:all")
     assert.are.equal("world:anyone:read\nip:127.0.0.1:all\n", well("acl", "/acl"))
+    assert(session:set_acl("/acl", { "open", { scheme = "digest", id = zk.digest("ann\nsasl\27[31m", "secret"), perms = "r" } }))
+    assert.matches("^world:anyone:all\ndigest:ann%?sasl%?%[31m:[%w+/]+=:read\n$", well("acl", "/acl"))
     fails(2, "entry 2, option 'id': 'user:hash' expected", "acl", "/acl", "read", "digest:ann:secret:all")
     fails(2, "'world:anyone:fly' is no ACL entry", "acl", "/acl", "world:anyone:fly")
   end)

@@ -20,6 +20,7 @@
 --   context:at_end(fn)              fn() is called when zkr ends, also at a signal
 --   context:close()                 closes the session; called at the end too
 
+local clean = require "zkrecipes.cli.clean"
 local exit = require "zkrecipes.cli.exit"
 local ignored = require "zkrecipes.cli.ignored"
 local needs = require "zkrecipes.cli.needs"
@@ -125,7 +126,7 @@ function Context:print_json(value, keys)
 end
 
 function Context:note(text) -- luacheck: ignore 212
-  io.stderr:write("zkr: ", text, "\n")
+  io.stderr:write("zkr: ", clean(text), "\n")
 end
 
 function Context:ask(text) -- luacheck: ignore 212

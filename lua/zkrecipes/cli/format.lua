@@ -1,5 +1,6 @@
--- How zkr shows sizes, times and data to people.
+-- How zkr shows sizes, times, data and names to people.
 
+local clean = require "zkrecipes.cli.clean"
 local width = require "zkrecipes.cli.width"
 
 local M = {}
@@ -39,16 +40,25 @@ function M.time_and_age(seconds)
   return ("%s (%s ago)"):format(M.time(seconds), M.age(os.time() - seconds))
 end
 
--- Data on one line of at most so many columns: text, or how many bytes it is. A control character (also one of U+0080 to U+009F) could
--- change the terminal.
+-- Data on one line of at most so many columns: text, or how many bytes it is. columns nil: all of it.
 function M.line(data, columns)
   if not data then return "" end
-  local text = utf8.len(data) and data:gsub("%c", "?"):gsub("\xc2[\x80-\x9f]", "?") or ("%d bytes"):format(#data)
-  return width.cut(text, columns, "...")
+  local text = utf8.len(data) and clean(data) or ("%d bytes"):format(#data)
+  return columns and width.cut(text, columns, "...") or text
 end
 
--- Lines of a table: columns as wide as their widest cell. Numbers are set to the right.
+local function cleaned(rows)
+  local all = {}
+  for i, row in ipairs(rows) do
+    all[i] = {}
+    for j, cell in ipairs(row) do all[i][j] = type(cell) == "string" and clean(cell) or cell end
+  end
+  return all
+end
+
+-- Lines of a table: columns as wide as their widest cell. Numbers are set to the right. The cells are cleaned.
 function M.columns(rows)
+  rows = cleaned(rows)
   local widths = {}
   for _, row in ipairs(rows) do
     for i, cell in ipairs(row) do widths[i] = math.max(widths[i] or 0, width.of(tostring(cell))) end

@@ -1,5 +1,6 @@
 -- How a command fails: it raises a problem, and main.lua prints `zkr: TEXT` and exits with its status.
 
+local clean = require "zkrecipes.cli.clean"
 local exit = require "zkrecipes.cli.exit"
 
 local M = {}
@@ -41,11 +42,14 @@ function M.exit(raised)
   os.exit(raised.status)
 end
 
+-- The text, with the path in front of it if it does not name it.
+function M.with_path(path, text) return text:find(path, 1, true) and text or path .. ": " .. text end
+
 -- Raises the problem for a failure that the module returned.
 function M.of(path, message, code)
   local known = CODES[code] or { exit.FAILED }
-  local text = known[2] or message:gsub("^[%a_]+:[%a_]+ ", "") -- without the name of the method
-  M.raise(known[1], path and not text:find(path, 1, true) and path .. ": " .. text or text)
+  local text = known[2] or clean(message):gsub("^[%a_]+:[%a_]+ ", "") -- without the name of the method
+  M.raise(known[1], path and M.with_path(path, text) or text)
 end
 
 return M

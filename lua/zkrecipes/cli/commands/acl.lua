@@ -2,6 +2,7 @@
 
 local acls = require "zkrecipes.cli.acl"
 local arguments = require "zkrecipes.cli.arguments"
+local clean = require "zkrecipes.cli.clean"
 local exit = require "zkrecipes.cli.exit"
 
 local M = { name = "acl", group = "Znodes", summary = "Show or set the ACL of a znode." }
@@ -27,7 +28,7 @@ local function show(context, given)
   if given.json then
     return context:print_json({ path = given.path, acl = shown, aversion = stat.aversion }, { "path", "acl", "aversion" })
   end
-  context:write(table.concat(shown, "\n") .. "\n")
+  for _, entry in ipairs(shown) do context:write(clean(entry) .. "\n") end
 end
 
 function M.run(context, given)

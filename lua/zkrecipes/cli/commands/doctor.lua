@@ -2,6 +2,7 @@
 
 local arguments = require "zkrecipes.cli.arguments"
 local checkup = require "zkrecipes.cli.checkup"
+local clean = require "zkrecipes.cli.clean"
 local exit = require "zkrecipes.cli.exit"
 local format = require "zkrecipes.cli.format"
 local pool = require "zkrecipes.cli.pool"
@@ -139,7 +140,7 @@ end
 
 function M.run(context, given)
   local servers, problems = words.servers(context.settings.hosts), {}
-  local function say(...) problems[#problems + 1] = (...):format(select(2, ...)) end
+  local function say(...) problems[#problems + 1] = clean((...):format(select(2, ...))) end
   pool(context.zk, servers, function(server) return checkup.server(context, server) end)
   not_answering(servers, say)
   leaders(servers, say)

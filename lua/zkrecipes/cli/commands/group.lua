@@ -1,7 +1,9 @@
 -- zkr group: joins a group, lists and watches its members.
 
 local arguments = require "zkrecipes.cli.arguments"
+local clean = require "zkrecipes.cli.clean"
 local exit = require "zkrecipes.cli.exit"
+local format = require "zkrecipes.cli.format"
 local parts = require "zkrecipes.cli.parts"
 local present = require "zkrecipes.cli.present"
 local znode = require "zkrecipes.cli.znode"
@@ -46,7 +48,7 @@ local function show(context, given, member, kind)
     znode.put_data(fields, member.data)
     context:print_json(fields, { "event", "id", "data", "data_base64" })
   else
-    context:write(("%s%s\t%s\n"):format(kind and kind .. "\t" or "", member.id, member.data or ""))
+    context:write(("%s%s\t%s\n"):format(kind and kind .. "\t" or "", clean(member.id), format.line(member.data)))
   end
 end
 

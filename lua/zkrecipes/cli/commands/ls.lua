@@ -1,6 +1,7 @@
 -- zkr ls: the names of a znode's children.
 
 local arguments = require "zkrecipes.cli.arguments"
+local clean = require "zkrecipes.cli.clean"
 local format = require "zkrecipes.cli.format"
 local pool = require "zkrecipes.cli.pool"
 local znode = require "zkrecipes.cli.znode"
@@ -47,7 +48,7 @@ function M.run(context, given)
     each(context, given.path, names, function(name, _, stat) rows[#rows + 1] = row(name, stat) end)
     context:write(format.columns(rows))
   else
-    for _, name in ipairs(names) do context:write(name .. "\n") end
+    for _, name in ipairs(names) do context:write(clean(name) .. "\n") end
   end
 end
 

@@ -1,6 +1,7 @@
 -- zkr tree: draws a subtree.
 
 local arguments = require "zkrecipes.cli.arguments"
+local clean = require "zkrecipes.cli.clean"
 local format = require "zkrecipes.cli.format"
 local walk = require "zkrecipes.cli.walk"
 local znode = require "zkrecipes.cli.znode"
@@ -35,7 +36,7 @@ end
 
 local function draw(node, sizes)
   local lead = node.depth == 0 and "" or indent_below(node.parent) .. (node.last and "└── " or "├── ")
-  return lead .. node.name .. notes(node, sizes) .. "\n"
+  return lead .. clean(node.name) .. notes(node, sizes) .. "\n"
 end
 
 function M.run(context, given)
