@@ -304,6 +304,16 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
     end))
   end)
 
+  it("elect --forever says that the minder was killed, and runs the command again", run(function()
+    local zkr = start "elect /e --forever -- sh -c 'echo leads; exec sleep 600'"
+    zkr:prints "leads"
+    zkr:signal("KILL", zkr:minder())
+    zkr:prints "leads\nleads"
+    zkr:signal "TERM"
+    local status, _, err = zkr:finish()
+    assert.are.same({ 143, "zkr: /e: the minder of the command was killed, so the command was killed too\n" }, { status, err })
+  end))
+
   describe("cron", function()
     -- The record of a timer that was called long ago.
     local function record(outcome)

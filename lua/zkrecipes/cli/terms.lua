@@ -34,7 +34,7 @@ function M.run(context, election, arguments, grace, begin)
     judge(last, zk.now() - from, beat)
   end
   local function on_error(raised)
-    context:note(arguments.path .. ": " .. (problem.is(raised) and raised.text or tostring(raised)))
+    context:note(problem.with_path(arguments.path, problem.is(raised) and raised.text or tostring(raised)))
   end
   context:tell_outages()
   local done, message, code = begin(serve, { on_error = on_error })
