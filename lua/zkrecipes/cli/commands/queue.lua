@@ -29,7 +29,7 @@ function put.define(parser)
   parser:option("--priority", "0 to 65535; lower numbers first."):argname "N":convert(arguments.to_count)
   parser:option("--delay", "Seconds until it can be taken."):argname "S":convert(arguments.to_seconds)
   parser:option("--id", "Put nothing while an item with this id is queued, or was done a minute ago.")
-  parser:flag("--lines", "Each line of standard input is an item.")
+  parser:flag("--lines", "Each line of standard input that is not empty is an item.")
 end
 
 local function put_lines(context, given, queue)
