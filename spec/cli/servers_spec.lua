@@ -105,6 +105,9 @@ local _ = zkr.supported and describe("zkr doctor", function()
     says("nosuch%.invalid does not answer: its name is unknown", { "doctor" }, { hosts = both })
     says("2 of 3 servers do not answer, so the others have no majority", { "doctor" }, { hosts = both })
     says("No server leads, so no session can be opened", { "doctor" }, { hosts = "127.0.0.1:1" })
+    local chroots = env.server().hosts .. "/app,127.0.0.1:1/app"
+    says("127%.0%.0%.1:1 does not answer", { "doctor" }, { hosts = chroots })
+    says("The chroot '/app' stands in the midst of the hosts, so no session can be opened", { "doctor" }, { hosts = chroots })
   end)
 
   it("says that the servers change the timeout", function()

@@ -4,10 +4,10 @@ local M = {}
 
 local LIMIT = 5 -- seconds
 
--- "a:2181,[::1]:2182,b/chroot" > { { name = "a:2181", host = "a", port = "2181" }, ... }
+-- "a:2181,[::1]:2182,b/chroot" > { { name = "a:2181", host = "a", port = "2181" }, ... }; also if a chroot stands behind another host.
 function M.servers(hosts)
   local servers = {}
-  for part in hosts:gsub("/.*", ""):gmatch "[^,%s]+" do
+  for part in hosts:gsub("/[^,]*", ""):gmatch "[^,%s]+" do
     local host, port = part:match "^%[(.*)%]:(%d+)$"
     if not host then host, port = part:match "^(.*):(%d+)$" end
     servers[#servers + 1] = { name = part, host = host or part, port = port or "2181" }

@@ -26,6 +26,15 @@ end
 
 -- ---- What may be wrong: each function returns sentences -------------------------------------------
 
+-- A session refuses such a list. The client would take all behind the first '/' for one path, so the servers behind it would not count.
+local function chroot_inside(context, say)
+  local inside = context.settings.hosts:match "(/[^,]*),"
+  if inside then
+    say("The chroot '%s' stands in the midst of the hosts, so no session can be opened; write it once, behind the last host.", inside)
+  end
+  return inside ~= nil
+end
+
 local function not_answering(servers, say)
   local dead = 0
   for _, server in ipairs(servers) do
@@ -146,7 +155,7 @@ function M.run(context, given)
   leaders(servers, say)
   versions(servers, say)
   timeouts(servers, say, context.settings.timeout)
-  if opens(context, servers, say) then
+  if not chroot_inside(context, say) and opens(context, servers, say) then
     connections(context, servers, say)
     clocks(context, say)
   end
