@@ -93,6 +93,40 @@ local _ = zkr.supported and describe("zkr export and import", function()
     assert.is_true(pipe:close())
   end)
 
+  it("refuses what only the servers can check, and a path that is there twice, before it writes anything", function()
+    local good = '{"path":"/"}\n{"path":"/a","data":"x"}\n'
+    for bad, message in pairs {
+      ['{"path":"/b","acl":["digest:ann:secret:all"]}'] = "option 'id': 'user:hash' expected",
+      ['{"path":"/b","acl":["creator"]}'] = "the servers refuse its ACL",
+      ['{"path":"/b","acl":["nosuch:x:all"]}'] = "the servers refuse its ACL",
+      ['{"path":"/b","acl":[]}'] = "acl",
+      ['{"path":"/b","acl":["\\u001b\\nx"]}'] = "'??x' is no ACL entry",
+      ['{"path":"/a"}'] = "/a is in line 2 already", ['{"path":"/"}'] = "/ is in line 1 already",
+      ['{"path":"/b","data":"' .. ("x"):rep(1000001) .. '"}'] = "its data are too large for a request",
+    } do
+      local out, status, err = run({ "import", "/to" }, good .. bad .. "\n")
+      assert.are.same({ "", 2 }, { out, status }, bad:sub(1, 99))
+      assert.matches("^zkr: line 3 of the input: [^\n]+\n$", err)
+      assert.is_truthy(err:find(message, 1, true), err)
+      assert.is_false(session:exists("/to"), bad:sub(1, 99))
+    end
+    for _, bad in ipairs { '{"path":"/b//c"}', '{"path":"/b/"}', '{"path":"/../b"}' } do
+      assert.are.equal(2, select(2, run({ "import", "/to" }, good .. bad .. "\n")), bad)
+      assert.is_false(session:exists("/to"), bad)
+    end
+  end)
+
+  it("imports an ACL that the servers have checked, also into the root and over what exists", function()
+    local line = '{"path":"/","acl":["world:anyone:read,write,create,admin"]}\n'
+    assert.are.equal(0, select(2, run({ "import", "/deep/to" }, line)))
+    assert.are.equal("rwca", session:get_acl("/deep/to")[1].perms)
+    assert.are.equal(0, select(2, run({ "import", "--overwrite", "/deep/to" }, (line:gsub("create", "create,delete")))))
+    assert.are.equal("rwcda", session:get_acl("/deep/to")[1].perms)
+    assert.are.equal(0, select(2, run({ "import", "/" }, line)))
+    assert.are.equal("rwca", session:get_acl("/")[1].perms)
+    assert.is_false(session:exists("/zkr-import"))
+  end)
+
   it("refuses other input, and then writes nothing", function()
     local good = '{"path":"/"}\n'
     for _, bad in ipairs { "nonsense", "[]", '{"path":7}', '{"path":"x"}', '{"path":"/x","acl":["y"]}', '{"path":"/x","data":7}' } do

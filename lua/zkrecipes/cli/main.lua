@@ -9,14 +9,12 @@ local parsers = require "zkrecipes.cli.parsers"
 local problem = require "zkrecipes.cli.problem"
 local new_context = require "zkrecipes.cli.context"
 
--- The module's own checks of arguments are the command's too: a wrong path raises "bad argument #1 to 'get' (path must ...)", and a limit
--- of 0 "bad call of 'semaphore' (the limit ...)".
+-- The module's own checks of arguments are the command's too.
 local function traced(raised)
   if problem.is(raised) then return raised end
-  local text = tostring(raised)
-  local misuse = text:match "bad argument #%d+ to '[^']+' (%b())" or text:match "bad call of '[^']+' (%b())"
-  if misuse then return problem.new(exit.USAGE, misuse:sub(2, -2)) end
-  return debug.traceback(text, 2)
+  local misuse = problem.misuse(raised)
+  if misuse then return problem.new(exit.USAGE, misuse) end
+  return debug.traceback(tostring(raised), 2)
 end
 
 -- Runs the command to its end. Returns the exit status, and what to report.

@@ -31,6 +31,14 @@ function M.is(value)
   return getmetatable(value) == Problem
 end
 
+-- What is wrong, if the module has raised this because of a wrong argument: a wrong path raises "bad argument #1 to 'get' (path must ...)",
+-- and a limit of 0 "bad call of 'semaphore' (the limit ...)". Else nil.
+function M.misuse(raised)
+  local text = tostring(raised)
+  local misuse = text:match "bad argument #%d+ to '[^']+' (%b())" or text:match "bad call of '[^']+' (%b())"
+  return misuse and misuse:sub(2, -2)
+end
+
 -- Prints the text, if there is one, as all messages of zkr.
 function M.report(text)
   if text then io.stderr:write("zkr: ", text, "\n") end

@@ -1,11 +1,18 @@
--- zkr import: creates the znodes of an export. Reads all lines first, and writes nothing if one is wrong or if a znode exists already.
+-- zkr import: creates the znodes of an export. Writes nothing if a line is wrong or if a znode exists already:
+--
+-- 1. It reads all lines.
+-- 2. It lets the servers check what only they can: each ACL, and data that may be too large.
+-- 3. It asks which znodes exist.
+-- 4. It creates the znodes, level by level.
 
 local acls = require "zkrecipes.cli.acl"
 local arguments = require "zkrecipes.cli.arguments"
+local clean = require "zkrecipes.cli.clean"
 local exit = require "zkrecipes.cli.exit"
 local input = require "zkrecipes.cli.input"
 local needs = require "zkrecipes.cli.needs"
 local pool = require "zkrecipes.cli.pool"
+local problem = require "zkrecipes.cli.problem"
 local znode = require "zkrecipes.cli.znode"
 
 local M = { name = "import", group = "Znodes", summary = "Create the znodes that an export has printed." }
@@ -15,7 +22,11 @@ zkr import /conf <conf.jsonl
 zkr import --overwrite /conf <conf.jsonl
 ]]
 
-local SHOWN = 10 -- paths of a message
+local SHOWN = 10         -- paths of a message
+local LARGE = 900000     -- bytes of data that are checked, because a request has at most a million bytes
+local PROBE = "/zkr-import" -- for the root, which cannot be created
+local NEVER = 0x7fffffff -- a version that no znode has
+local WRONG = { invalid_acl = "the servers refuse its ACL", too_large = "its data are too large for a request" }
 
 function M.define(parser)
   arguments.path(parser, "Where to put the znode that was exported. Missing parents are created.")
@@ -35,15 +46,19 @@ local function is_line(fields)
     and is_encoded(fields) and (fields.acl == nil or type(fields.acl) == "table")
 end
 
+-- The input may be another's.
+local function refuse(context, number, why)
+  context:fail(exit.USAGE, ("line %d of the input: %s"):format(number, clean(why)))
+end
+
 local function read_line(context, line, number)
   local read, fields = pcall(context.json.decode, line)
-  if not read or not is_line(fields) then
-    context:fail(exit.USAGE, ("line %d of the input: not a line of `zkr export`"):format(number))
-  end
+  if not read or not is_line(fields) then refuse(context, number, "not a line of `zkr export`") end
+  fields.number = number
   if fields.acl then
     local acl, wrong = acls.read(fields.acl)
-    if not acl then context:fail(exit.USAGE, ("line %d of the input: %s"):format(number, wrong)) end
-    fields.acl = acl
+    if not acl then refuse(context, number, wrong) end
+    fields.shown_acl, fields.acl = table.concat(fields.acl, "\n"), acl
   end
   return fields
 end
@@ -53,16 +68,41 @@ local function depth_of(path) return path == "/" and 0 or select(2, path:gsub("/
 
 -- The znodes by levels, so that the parents exist.
 local function read_all(context, root)
-  local levels, number = {}, 0
+  local levels, number, seen = {}, 0, {}
   for line in input.all(context):gmatch "[^\n]+" do
     number = number + 1
     local fields = read_line(context, line, number)
-    local level = depth_of(fields.path) + 1
+    local first, level = seen[fields.path], depth_of(fields.path) + 1
+    if first then refuse(context, number, ("%s is in line %d already"):format(fields.path, first)) end
+    seen[fields.path] = number
     fields.path = fields.path == "/" and root or (root == "/" and "" or root) .. fields.path
     for i = #levels + 1, level do levels[i] = {} end
     table.insert(levels[level], fields)
   end
   return levels, number
+end
+
+-- Lets the servers check the znode by a transaction that fails in the end, so it writes nothing.
+local function try(context, fields)
+  local path = fields.path == "/" and PROBE or fields.path
+  local session = context:session()
+  local called, raised, _, code = pcall(session.multi, session,
+    { { "create", path, znode.data_of(fields), { acl = fields.acl } }, { "check", path, NEVER } })
+  if not called then refuse(context, fields.number, problem.misuse(raised) or error(raised, 0)) end
+  if WRONG[code] then refuse(context, fields.number, WRONG[code]) end
+end
+
+-- Each ACL is tried once.
+local function try_all(context, levels)
+  local tried, list = {}, {}
+  for _, level in ipairs(levels) do
+    for _, fields in ipairs(level) do
+      local acl = fields.shown_acl
+      if acl and not tried[acl] or #(znode.data_of(fields) or "") > LARGE then list[#list + 1] = fields end
+      if acl then tried[acl] = true end
+    end
+  end
+  pool(context.zk, list, function(fields) try(context, fields) end)
 end
 
 -- The root always exists: it counts only if there is something to write.
@@ -91,6 +131,7 @@ end
 
 function M.run(context, given)
   local levels, count = read_all(context, given.path)
+  try_all(context, levels)
   local paths = existing(context, levels)
   if #paths > 0 and not given.overwrite then
     context:fail(exit.NO, ("nothing was imported, because %d znodes exist: %s%s; --overwrite overwrites them"):format(#paths,
