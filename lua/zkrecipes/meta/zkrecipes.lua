@@ -35,7 +35,7 @@ local zk = {}
 ---| "full" | "conflict"
 ---| "unsupported"        # the server or the client library does not support the request; or the package was upgraded meanwhile
 ---| "no_memory" | "quota_exceeded" | "reconfig" | "server_error"
----| "error"              # task:wait(), ids:next(): the task raised an error, or was killed
+---| "error"              # a function of the program raised an error (a task, a codec), or the task that did the work was killed
 
 ---@alias zkrecipes.State "connecting"|"connected"|"suspended"|"lost"|"closed"
 
