@@ -123,6 +123,7 @@ build = {
     ["zkrecipes.openresty.dispatcher"] = "lua/zkrecipes/openresty/dispatcher.lua",
     ["zkrecipes.openresty.shared.clock"] = "lua/zkrecipes/openresty/shared/clock.lua",
     ["zkrecipes.openresty.shared.copy"] = "lua/zkrecipes/openresty/shared/copy.lua",
+    ["zkrecipes.openresty.shared.processes"] = "lua/zkrecipes/openresty/shared/processes.lua",
     ["zkrecipes.openresty.shared.writer"] = "lua/zkrecipes/openresty/shared/writer.lua",
     ["zkrecipes.openresty.shared.tree"] = "lua/zkrecipes/openresty/shared/tree.lua",
     ["zkrecipes.openresty.shared.watch"] = "lua/zkrecipes/openresty/shared/watch.lua",

@@ -1,11 +1,12 @@
 -- Who writes a tree that the workers of an nginx share (openresty/shared/writer.lua), in simulated processes that are switched at each
--- access to the dictionary, killed, and stopped; and what an entry of the dictionary says (copy.lua). In nginx:
--- spec/adapters/openresty_shared_spec.lua.
+-- access to the dictionary, killed, and stopped, and that cannot read /proc at times; and what an entry of the dictionary says (copy.lua).
+-- In nginx: spec/adapters/openresty_shared_spec.lua, spec/adapters/openresty_proc_spec.lua.
 
 local CLOCK = "zkrecipes.openresty.shared.clock"
+local PROCESSES = "zkrecipes.openresty.shared.processes"
 local WRITER, COPY = "zkrecipes.openresty.shared.writer", "zkrecipes.openresty.shared.copy"
 
-local world -- { now, alive = pid > true }
+local world -- { now, alive = pid > true, blind: no process can read /proc }
 
 -- A dictionary, like that of nginx. Each access may switch to another process.
 local function new_dict(switch, room)
@@ -40,32 +41,38 @@ local function new_dict(switch, room)
 end
 
 local function proc(pid)
-  if not world.alive[pid] then return nil end
+  if world.blind then return nil, "Too many open files", 24 end
+  if not world.alive[pid] then return nil, "No such file or directory", 2 end
   local fields = {}
   for i = 4, 52 do fields[i - 3] = i == 22 and "1000" or "0" end
   local text = ("%d (nginx: (a) b) S %s\n"):format(pid, table.concat(fields, " "))
   return { read = function() return text end, close = function() end }
 end
 
+-- Its kill and errno; PUC Lua has no other.
+local ffi = { cdef = function() end, cast = function(_, fn) return fn end, errno = function() return 3 end,
+  C = { kill = function(pid) return world.alive[pid] and 0 or -1 end } }
+
 describe("the writers of a shared tree", function()
-  local writers, copy, real_open, real_ngx, pid_now
+  local writers, copy, real_open, real_ngx, real_ffi, pid_now
 
   setup(function()
-    real_open, real_ngx = io.open, rawget(_G, "ngx")
+    real_open, real_ngx, real_ffi = io.open, rawget(_G, "ngx"), package.loaded.ffi
     io.open = function(path, ...) -- luacheck: ignore 122
       local pid = path:match("^/proc/(%d+)/stat$")
       if pid and world then return proc(tonumber(pid)) end
       return real_open(path, ...)
     end
     rawset(_G, "ngx", { worker = { pid = function() return pid_now end } })
-    package.loaded[CLOCK] = { now = function() return world.now end }
+    package.loaded[CLOCK], package.loaded.ffi = { now = function() return world.now end }, ffi
     writers, copy = require(WRITER), require(COPY)
   end)
 
   teardown(function()
     io.open = real_open -- luacheck: ignore 122
     rawset(_G, "ngx", real_ngx)
-    package.loaded[CLOCK], package.loaded[WRITER], package.loaded[COPY] = nil, nil, nil
+    package.loaded[CLOCK], package.loaded[WRITER], package.loaded[COPY], package.loaded[PROCESSES] = nil, nil, nil, nil
+    package.loaded.ffi = real_ffi
     world = nil
   end)
 
@@ -83,8 +90,12 @@ describe("the writers of a shared tree", function()
 
   -- What a worker does.
   local function work(process, dict)
-    pid_now = process.pid
-    local writer = writers.new(dict, "t:")
+    local writer
+    repeat
+      pid_now = process.pid
+      writer = writers.new(dict, "t:")
+      if not writer then pause() end
+    until writer
     while true do
       if writer:take() then
         for _ = 1, math.random(6) do
@@ -115,8 +126,9 @@ describe("the writers of a shared tree", function()
     return count
   end
 
-  -- Lets three processes run in turns that the seed decides. Every process that dies is followed by a new one.
-  local function run(seed, room, steps)
+  -- Lets three processes run in turns that the seed decides. Every process that dies is followed by a new one. blinks: /proc cannot be
+  -- read now and then.
+  local function run(seed, room, steps, blinks)
     math.randomseed(seed)
     world = { now = 100, alive = {}, wrote = {} }
     local dict = new_dict(function() if coroutine.running() then coroutine.yield() end end, room)
@@ -131,6 +143,7 @@ describe("the writers of a shared tree", function()
         processes[current] = start(dict, last)
       end
       if math.random(40) == 1 then world.now = world.now + 11 end
+      if blinks and math.random(20) == 1 then world.blind = not world.blind end
       assert(coroutine.resume(processes[current].co))
       assert(count_writers(processes) <= 1, "two processes write; seed " .. seed)
     end
@@ -148,6 +161,30 @@ describe("the writers of a shared tree", function()
 
   it("let at most one process write if the dictionary is full at times", function()
     for seed = 1, 100 do run(seed, 2 + seed % 6, 1000) end
+  end)
+
+  it("let at most one process write if /proc cannot be read at times", function()
+    local wrote = 0
+    for seed = 1, 100 do
+      run(seed, 1000, 1000, true)
+      for _ in pairs(world.wrote) do wrote = wrote + 1 end
+    end
+    assert.is_true(wrote > 300, wrote .. " processes wrote")
+  end)
+
+  it("are followed once they are dead, also while /proc cannot be read", function()
+    world = { now = 100, alive = { true, true }, wrote = {} }
+    local dict = new_dict(function() end, 1000)
+    pid_now = 1
+    local first = writers.new(dict, "t:")
+    assert(first:take() and first:begin())
+    pid_now = 2
+    local second = writers.new(dict, "t:")
+    world.blind = true
+    assert.is_nil(second:take())
+    world.alive[1] = nil
+    assert.is_true(second:take())
+    assert.is_true(second:begin())
   end)
 
   it("leave few keys behind", function()

@@ -273,9 +273,11 @@ end
 
 -- Runs as long as the worker does.
 function M.run(shared)
-  local writer = writers.new(shared.dict, shared.prefix)
+  local writer
   while not ngx.worker.exiting() do
-    try(shared, writer)
+    writer = writer or writers.new(shared.dict, shared.prefix)
+    if writer then try(shared, writer)
+    else report(shared, "this worker does not watch: it cannot read /proc, which tells which processes live; it tries again") end
     zk().sleep(LOOK)
   end
 end

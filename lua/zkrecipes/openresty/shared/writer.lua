@@ -12,19 +12,20 @@
 --    `add` is atomic, so only one worker gets the number.
 -- 2. Each time that a writer writes, it sets its #busy first. Then it looks whether there is a later writer; if so, it does not write, and
 --    ends. It makes #busy false when it has written: in place, so that the next time needs no memory.
--- 3. A new writer waits until no earlier writer is busy and alive. Then it writes, and moves #begun.
+-- 3. A new writer waits until no earlier writer is busy, unless that is known to be dead. Then it writes, and moves #begun.
 --
 -- Why two processes never write at the same time: all keys are in one memory, and each access to it locks the dictionary, so all
 -- processes see one order. Either the earlier writer sees the new one in 2 and does not write, or the new one was added after that look;
 -- then the new writer finds #busy in 3, and waits. It takes no clock for that: STALE only decides when another worker tries.
 --
 -- What can go wrong: a process is killed while it is busy: it is dead, so 3 does not wait for it. It is stopped (SIGSTOP) while it is busy:
--- no process writes until it goes on or dies; the readers see that in the age. A new process has its pid: the start time differs. A worker
--- was slow, and takes a number that was deleted meanwhile: #begun is beyond it, so it gives the number up. The dictionary is full: there is
--- no writer.
+-- no process writes until it goes on or dies; the readers see that in the age. A new process has its pid: the start time differs. It
+-- cannot be told whether a process is dead (processes.lua): then it counts as one that lives. A worker was slow, and takes a number that
+-- was deleted meanwhile: #begun is beyond it, so it gives the number up. The dictionary is full: there is no writer.
 
 local clock = require "zkrecipes.openresty.shared.clock"
 local core = require "zkrecipes.core"
+local processes = require "zkrecipes.openresty.shared.processes"
 
 local M = {}
 
@@ -36,20 +37,6 @@ Writer.__index = Writer
 
 -- ---- Processes ---------------------------------------------------------------------------------
 
--- When the process was started, in ticks since the boot; nil: it is dead, or was not reaped yet.
-local function started(pid)
-  local file = io.open("/proc/" .. pid .. "/stat")
-  local text = file and file:read("*a")
-  if file then file:close() end
-  local state, rest = (text or ""):match("^.*%) (%a) (.*)$")
-  if not state or state:find("[ZX]") then return nil end
-  local at = 3 -- the number of the field in `state`
-  for field in rest:gmatch("%S+") do
-    at = at + 1
-    if at == 22 then return field end
-  end
-end
-
 -- The texts have one length, so that the dictionary replaces them in place, which needs no memory.
 local function writer_text(pid, start) return ("%010d %20s %016.3f"):format(pid, start, clock.now()) end
 
@@ -58,19 +45,22 @@ local function holder_of(text)
   return tonumber(pid), start, tonumber(at)
 end
 
--- True if this text names another process, and that lives.
-local function lives(writer, text)
+-- False if this text names no process, or this one, or one that is known to be dead.
+local function may_live(writer, text)
   local pid, start = holder_of(text)
   if not pid or pid == 0 or pid == writer.pid and start == writer.start then return false end
-  return started(pid) == start
+  local now, dead = processes.started(pid)
+  if now then return now == start end
+  return not dead
 end
 
 -- ---- Taking ------------------------------------------------------------------------------------
 
+-- Nil: /proc cannot be read now.
 function M.new(dict, prefix)
   local pid = ngx.worker.pid()
-  local start = started(pid)
-  if not start then core.misuse("shared_tree needs /proc: it tells which processes live") end
+  local start = processes.started(pid)
+  if not start then return nil end
   return setmetatable({ dict = dict, prefix = prefix, pid = pid, start = start, active = false }, Writer)
 end
 
@@ -87,7 +77,7 @@ end
 
 local function is_free(writer, number)
   local text = writer.dict:get(key(writer, "#writer:", number))
-  if not lives(writer, text) then return true end
+  if not may_live(writer, text) then return true end
   local _, _, seen = holder_of(text)
   local beat_number, beat = (writer.dict:get(key(writer, "#beat")) or ""):match("^(%d+) ([%d.]+)$")
   if tonumber(beat_number) == number then seen = math.max(seen, tonumber(beat)) end
@@ -116,7 +106,7 @@ end
 local function is_alone(writer)
   for number = begun(writer), writer.number - 1 do
     local text = writer.dict:get(key(writer, "#writer:", number))
-    if writer.dict:get(key(writer, "#busy:", number)) and lives(writer, text) then return false end
+    if writer.dict:get(key(writer, "#busy:", number)) and may_live(writer, text) then return false end
   end
   return true
 end
