@@ -121,6 +121,7 @@ build = {
     ["zkrecipes.openresty"] = "lua/zkrecipes/openresty.lua",
     ["zkrecipes.openresty.contexts"] = "lua/zkrecipes/openresty/contexts.lua",
     ["zkrecipes.openresty.dispatcher"] = "lua/zkrecipes/openresty/dispatcher.lua",
+    ["zkrecipes.openresty.held"] = "lua/zkrecipes/openresty/held.lua",
     ["zkrecipes.openresty.shared.clock"] = "lua/zkrecipes/openresty/shared/clock.lua",
     ["zkrecipes.openresty.shared.copy"] = "lua/zkrecipes/openresty/shared/copy.lua",
     ["zkrecipes.openresty.shared.processes"] = "lua/zkrecipes/openresty/shared/processes.lua",

@@ -13,23 +13,9 @@ local workers = require "zkrecipes.openresty.workers"
 
 local M = {}
 
-local function release(holds, hold)
-  local give_back = holds[hold]
-  if not give_back then return end -- it was released together with another hold
-  if give_back ~= true then
-    contexts.ended(hold)
-    return give_back(hold)
-  end
-  local let_go = hold.release or hold.resign
-  repeat let_go(hold) until not holds[hold] or not hold:valid() -- a reentrant hold counts its releases
-end
-
 -- Releases what the request still holds. If a handler is killed while it works, its locks wait for the garbage collector, which may
--- run late; the log phase always runs. If ngx.ctx was replaced, the collector may have released a hold a moment ago; then it raises here.
-function M.release()
-  local holds, list = contexts.held()
-  for i = 1, #list do pcall(release, holds, list[i]) end
-end
+-- run late; the log phase always runs.
+function M.release() contexts.release() end
 
 local function json(list, notes) return status.json { workers = list, notes = notes } end
 

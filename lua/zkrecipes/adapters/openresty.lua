@@ -71,7 +71,7 @@ function M.stopped(token) return token.background and dispatcher.ending() end
 -- Does not use ngx.sleep: if nginx killed the light thread meanwhile, we would not notice.
 function M.yield(token) M.park(token, 0.001) end
 
-function M.spawn(fn) return dispatcher.start(fn, not contexts.in_background()) end
+function M.spawn(fn, for_caller) return dispatcher.start(fn, not contexts.in_background(), for_caller and contexts.held_by_task()) end
 
 function M.now() return dispatcher.client.now() end
 

@@ -9,7 +9,7 @@
 --   park(token, seconds)  suspend the caller until unpark, or until the time has passed (nil: no limit); it may
 --                         return too early
 --   unpark(token)         resume the coroutine, later; may be called twice, and for a coroutine that is not parked
---   spawn(fn)             run fn in a coroutine, later
+--   spawn(fn, for_caller) run fn in a coroutine, later; for_caller: it is a task of the running code, not work of the module's own
 --   now()                 seconds on a clock that only goes forward
 --   name                  optional; for messages and the status
 --   keep(client)          optional; a session was opened: keep the loop from ending until client.idle()

@@ -65,7 +65,7 @@ end
 local function start(task)
   local host = task.host
   local scope = setmetatable({ task = task }, Scope)
-  local life = host.adapter.spawn(function() coroutines.scope(scope, run, task) end)
+  local life = host.adapter.spawn(function() coroutines.scope(scope, run, task) end, not task.how.daemon)
   if host.adapter.lives then task.life = life end
 end
 

@@ -6,8 +6,9 @@
 local openresty = {}
 
 ---Releases at once all that this request has acquired and still holds. Call it in the log phase, which nginx runs even if a handler
----ended early. It includes what was acquired before an internal redirect and in subrequests. In a subrequest's own log phase it
----releases only what that subrequest has acquired.
+---ended early. It includes what was acquired before an internal redirect, in subrequests, and in tasks of the request that have ended; a
+---task that still runs keeps what it holds until it ends. In a subrequest's own log phase it releases only what that subrequest
+---has acquired.
 ---```lua
 ---require("zkrecipes.openresty").release() -- in log_by_lua_block
 ---```

@@ -8,6 +8,7 @@
 
 local core = require "zkrecipes.core"
 local ffi = require "ffi"
+local holdings = require "zkrecipes.openresty.held"
 local timers = require "zkrecipes.openresty.timers"
 
 local M = {}
@@ -29,10 +30,7 @@ local MOST_SELVES = 16 -- from here on it looks for those that are over
 -- The request's address; the main request and its subrequests have different addresses.
 local function address() return tonumber(ffi.cast("uintptr_t", request())) end
 
--- holds: hold > true, or how to give it back; where: hold > the subrequest that got it.
-local function no_holds() return { holds = {}, where = {} } end
-
--- held: as no_holds; selves: coroutine > what identifies it, `count` of them; addresses: address > start time.
+-- held: see held.lua; selves: coroutine > what identifies it, `count` of them; addresses: address > start time.
 local function new(held) return { held = held, selves = {}, count = 0, most = MOST_SELVES, addresses = {} } end
 
 local function key_of_request() return ngx.var.connection .. ":" .. ngx.var.connection_requests end
@@ -43,7 +41,7 @@ local function of_request(make)
   local kept = ngx.ctx.zkrecipes
   if kept and kept.addresses[at] == since then return kept end
   local key = key_of_request()
-  local held = held_of[key] or make and no_holds()
+  local held = held_of[key] or make and holdings.of_request()
   kept = kept_of[key] or held and new(held)
   if not kept then return nil end
   kept.addresses[at], kept_of[key], held_of[key], ngx.ctx.zkrecipes = since, kept, kept.held, kept
@@ -53,10 +51,10 @@ end
 local function of_timer()
   local life = timers.life(address())
   if life then
-    life.kept = life.kept or new(no_holds())
+    life.kept = life.kept or new(holdings.of_request())
     return life.kept
   end
-  ngx.ctx.zkrecipes = ngx.ctx.zkrecipes or new(no_holds())
+  ngx.ctx.zkrecipes = ngx.ctx.zkrecipes or new(holdings.of_request())
   return ngx.ctx.zkrecipes
 end
 
@@ -74,43 +72,38 @@ function M.in_background()
   return not (life and life.for_request)
 end
 
--- The hold refers to the holds of its request by itself: Lua 5.1 would never collect it if a weak table did that.
-local function set_held(hold, held)
-  if type(hold) == "userdata" then core.keep(hold, "held", held) else rawset(hold, "held", held) end
+-- ---- What it holds -----------------------------------------------------------------------------
+
+-- What the request holds for which the code runs, or the task of a request; nil: it runs for no request. And the subrequest, if it is one.
+local function current_held()
+  local phase = ngx.get_phase()
+  if OF_REQUEST[phase] then return of_request(true).held, ngx.is_subrequest and address() or nil end
+  local life = phase == "timer" and timers.life(address())
+  return life and life.held
 end
 
-local function held_with(hold)
-  if type(hold) == "userdata" then return core.kept(hold, "held") end
-  return rawget(hold, "held")
-end
-
--- Stores that the request holds this. The reference is strong: if the collector ran between the end of a killed handler and the log
--- phase, it would remove the hold from a weak table at once, but release it only some time later. Holds of timers are not stored.
--- give_back(hold): releases it; nil: call its release or resign.
+-- Stores that the running code holds this. give_back(hold): releases it; nil: call its release or resign. What is granted to the
+-- timers of the program, and in the background, is not stored.
 function M.granted(hold, give_back)
-  if not OF_REQUEST[ngx.get_phase()] then return end
-  local held = of_request(true).held
-  held.holds[hold] = give_back or true
-  set_held(hold, held)
-  if ngx.is_subrequest then held.where[hold] = address() end
+  local held, sub = current_held()
+  if held then holdings.add(held, hold, give_back, sub) end
 end
 
--- The request does not hold it any more.
-function M.ended(hold)
-  local held = held_with(hold)
-  if held then held.holds[hold], held.where[hold] = nil, nil end
+M.ended = holdings.remove
+
+-- For a task that the running code starts; nil: the code runs for no request.
+function M.held_by_task()
+  local held, sub = current_held()
+  return held and holdings.of_task(held, sub)
 end
 
--- The request's holds: hold > true or give_back; and a list of the holds to release now. A subrequest releases only its own holds,
--- because its main request continues.
-function M.held()
+-- Releases what the request, or the subrequest, holds.
+function M.release()
   local kept = of_request(false)
-  if not kept then return {}, {} end
-  local held, list, sub = kept.held, {}, ngx.is_subrequest and address()
-  for hold in pairs(held.holds) do
-    if not sub or held.where[hold] == sub then list[#list + 1] = hold end
-  end
-  return held.holds, list
+  if not kept then return end
+  local sub = ngx.is_subrequest and address()
+  if ngx.get_phase() == "log" and not sub then kept.held.over = true end
+  holdings.release(kept.held, sub)
 end
 
 -- ---- Who holds it ------------------------------------------------------------------------------

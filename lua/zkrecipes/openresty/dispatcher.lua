@@ -35,9 +35,9 @@ function M.ending() return ends_at ~= nil end
 
 -- ---- Timers ------------------------------------------------------------------------------------
 
--- Runs fn in a new timer; returns its `life` (timers.lua).
-function M.start(fn, for_request)
-  local life = timers.start(fn, for_request, M.client.now())
+-- Runs fn in a new timer; returns its `life`. See timers.lua.
+function M.start(fn, for_request, held)
+  local life = timers.start(fn, for_request, M.client.now(), held)
   M.needed()
   return life
 end

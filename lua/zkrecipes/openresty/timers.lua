@@ -8,6 +8,7 @@
 
 local core = require "zkrecipes.core"
 local ffi = require "ffi"
+local holdings = require "zkrecipes.openresty.held"
 local semaphore = require "ngx.semaphore"
 
 local M = {}
@@ -27,6 +28,11 @@ end
 -- True if nginx has ended it.
 local function killed(life) return life.done and not life.over and life.done:count() >= 0 end
 
+local function forget(life)
+  running[life] = nil
+  if life.held then holdings.end_task(life.held, not life.over) end
+end
+
 local function run(_, life)
   if not starting[life] then return end
   starting[life], running[life] = nil, true
@@ -34,13 +40,14 @@ local function run(_, life)
   life.done = semaphore.new(0)
   ngx.thread.spawn(attend, life)
   life.fn()
-  life.over, running[life] = true, nil
+  life.over = true
   life.done:post(1)
+  forget(life)
 end
 
--- Runs fn in a new timer. Returns its life: { for_request, over }.
-function M.start(fn, for_request, now)
-  local life = { fn = fn, for_request = for_request, over = false }
+-- Runs fn in a new timer. held: of its task (held.lua), or nil. Returns its life: { for_request, held, over }.
+function M.start(fn, for_request, now, held)
+  local life = { fn = fn, for_request = for_request, held = held, over = false }
   starting[life] = now
   ngx.timer.at(0, run, life)
   return life
@@ -62,7 +69,7 @@ function M.busy() return next(starting) ~= nil or next(running) ~= nil end
 -- Forgets the functions that nginx has ended, and asks again for timers that have not started.
 function M.look_after(now)
   for life in pairs(running) do
-    if killed(life) then running[life] = nil end
+    if killed(life) then forget(life) end
   end
   for life, at in pairs(starting) do
     if now - at > RETRY then
