@@ -211,7 +211,8 @@ function Instance:down(seconds) end
 ---@return true
 function Instance:up() end
 
----Ends the use that pick(name, "least") has begun. The end of the scope of a `local instance <close>` does it too.
+---Ends the use that pick(name, "least") has begun. The end of the scope of a `local instance <close>` does it too, and the collector
+---when the program has dropped the instance; in nginx also openresty.release(), for the uses of its request.
 ---@return true
 function Instance:done() end
 

@@ -104,6 +104,39 @@ describe("pick", function()
     for _, instance in ipairs(registry:instances "web") do assert.equal(0, instance:uses()) end
   end))
 
+  it("least: a use is over, once, when its instance was dropped, or its task was canceled", with(THREE, function(registry, world)
+    local function uses()
+      local count = 0
+      collectgarbage()
+      collectgarbage()
+      for _, instance in ipairs(registry:instances "web") do count = count + instance:uses() end
+      return count
+    end
+    local kept = registry:pick("web", "least")
+    for i = 1, 6 do
+      local use = registry:pick("web", "least")
+      if i % 2 == 0 then use:done() end
+    end
+    assert.equal(1, uses())
+    local tasks = {}
+    for i = 1, 6 do
+      tasks[i] = world.zk.spawn(function()
+        local use = registry:pick("web", "least")
+        world.zk.sleep(60)
+        use:done()
+      end)
+    end
+    world:advance(1)
+    assert.equal(7, uses())
+    for i = 1, 6 do tasks[i]:cancel() end
+    world:advance(1)
+    tasks = nil -- luacheck: ignore 311
+    assert.equal(1, uses())
+    kept:done()
+    kept = nil -- luacheck: ignore 311
+    assert.equal(0, uses())
+  end))
+
   it("hash: one key, one instance; the same in another process", with(many(10), function(registry, world)
     local at = keys(1000, registry)
     assert.same(at, keys(1000, registry))

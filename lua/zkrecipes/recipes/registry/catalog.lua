@@ -28,7 +28,7 @@ end
 
 local function new_service(catalog)
   return { entries = {}, list = {}, enabled = {}, uses = 0, out_until = -math.huge, longest_down = catalog.longest_down,
-    now = core.host(catalog.session).adapter.now }
+    host = core.host(catalog.session) }
 end
 
 local function service_of(catalog, name)

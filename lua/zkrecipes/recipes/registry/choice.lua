@@ -81,7 +81,7 @@ end
 
 -- Those that are not down. If all are: the first that will be back, or none.
 local function candidates(service, takes_bad)
-  local now, list = service.now(), service.enabled
+  local now, list = service.host.adapter.now(), service.enabled
   if service.out_until <= now then return list end
   local good = {}
   for i = 1, #list do

@@ -4,9 +4,12 @@
 -- An instance that registers again begins anew.
 --
 -- What can go wrong: many uses of one instance fail at once. They tell of one failure: a use that began before the last `down` says nothing
--- new, so the pause is not doubled for each of them. `done` is called twice: the second call does nothing.
+-- new, so the pause is not doubled for each of them. `done` is called twice: the second call does nothing. It is never called, because the
+-- program has dropped the instance, or its coroutine was killed: the collector, and in nginx the log phase, end the use.
 
+local activity = require "zkrecipes.status.activity"
 local check = require "zkrecipes.check"
+local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
 local json = require "zkrecipes.recipes.registry.json"
 
@@ -43,7 +46,7 @@ local function is_forgotten(state, now) return now > state.out_until + state.pau
 function Instance:down(seconds)
   check.seconds(seconds, 1, "down", true)
   local state = self.state
-  local now, longest = state.service.now(), state.service.longest_down
+  local now, longest = state.service.host.adapter.now(), state.service.longest_down
   if self.era ~= state.era then return math.max(state.out_until - now, 0) end
   state.failures = (is_forgotten(state, now) and 0 or state.failures) + 1
   state.era = state.era + 1
@@ -60,13 +63,25 @@ function Instance:up()
   return true
 end
 
+local function end_use(state) state.uses = state.uses - 1 end
+
 -- instance:done(): the use that `pick(name, "least")` has begun is over.
 function Instance:done()
-  if self.counted then
-    self.counted = nil
-    self.state.uses = self.state.uses - 1
+  local use, state = self.use, self.state
+  if use then
+    use:disarm()
+    self.use = nil
+    end_use(state)
+    activity.ended(state.service.host, self)
   end
   return true
+end
+
+-- Begins a use of it by the running coroutine.
+function M.begin_use(instance)
+  local state = instance.state
+  state.uses, instance.use = state.uses + 1, collected.guard(end_use, state)
+  activity.granted(state.service.host, instance, Instance.done)
 end
 
 -- instance:uses(): how many uses of it are not over, of those that this process has begun.

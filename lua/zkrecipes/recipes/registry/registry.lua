@@ -110,9 +110,7 @@ function Registry:pick(name, strategy, key)
   local entry = choice.choose(service, strategy, key, self.least_bad)
   if not entry then return none(self, name, "all instances of '%s' are down", "conflict") end
   local instance = instances.copy(entry)
-  if strategy == "least" then
-    entry.state.uses, instance.counted = entry.state.uses + 1, true
-  end
+  if strategy == "least" then instances.begin_use(instance) end
   return instance
 end
 
