@@ -127,7 +127,7 @@ local function add_shared(zk, host)
     if session then return session end
     if options == nil and host.shared then options = host.shared.options end -- the parent's, in a child that goes on
     if options == nil and host.named then
-      return nil, "the shared session was closed; to open another one, give zk.shared the options", "closed"
+      return nil, "zk.shared: the session was closed; to open another one, give the options", "closed"
     end
     return open(host, options)
   end

@@ -32,7 +32,7 @@ describe("the shared session", function()
     local options = { hosts = env.server().hosts, namespace = env.namespace(), timeout = 5 }
     assert(assert(zk.shared(options)):close())
     local message = env.fails("closed", zk.shared())
-    assert.equal("the shared session was closed; to open another one, give zk.shared the options", message)
+    assert.equal("zk.shared: the session was closed; to open another one, give the options", message)
     local session = assert(zk.shared(options))
     assert.are.equal(session, zk.shared())
     session:close()
