@@ -19,6 +19,11 @@ local function acquire(one)
   env.queue_of(one, "/l", 0)
 end
 
+local function litter(one)
+  acquire(one)
+  assert(one:create("/l/readme", "precious"))
+end
+
 -- A semaphore whose limit was written this often.
 local function with_limit(writes)
   return function(one)
@@ -35,6 +40,7 @@ local PREPARED = {
   near = { path = "/l", counter = 2147483600, make = acquire },
   last = { path = "/l", counter = LAST, make = acquire },
   limit = { path = "/l", counter = LIMIT - 20, make = acquire },
+  littered = { path = "/l", counter = LIMIT, make = litter },
 }
 for _, writes in ipairs { 0, 1, 2, 63, 64 } do
   PREPARED["semaphore " .. writes] = { path = "/s", counter = LIMIT, make = with_limit(writes) }
@@ -161,6 +167,29 @@ describe("the counter of sequential znodes", function()
     all_below(LIMIT, numbers)
     assert.are.equal(LIMIT - 20, numbers[1])
     assert.is_true(numbers[#numbers] < CLIENTS * ROUNDS * 2)
+  end))
+
+  it("at the lock's limit: a znode that stays is named, one that leaves by itself is waited for", env.run(function()
+    local place = PREPARED.littered
+    local one, other = session(place.namespace), session(place.namespace)
+    local lock = one:lock("/l")
+    assert.equal("lock:acquire /l: the sequence numbers of /l are used up, so it must be emptied and made again; but the znode /l/readme "
+      .. "is not ephemeral, so no session's end deletes it; delete it", env.fails("conflict", lock:acquire(200)))
+    env.queue_of(other, "/l", 1) -- nothing of the attempt is left
+    assert.equal("precious", (other:get("/l/readme")))
+    assert(other:create("/l/lock-0000000001", "")) -- a usual name
+    assert.matches("the znode /l/lock-0000000001 is ahead and is not ephemeral", env.fails("conflict", lock:acquire(200)), 1, true)
+    assert(other:delete("/l/lock-0000000001"))
+    assert(other:multi { { "delete", "/l/readme" }, { "create", "/l/visitor", "", { ephemeral = true } } })
+    assert(one:sync("/l"))
+    local waiter = env.start(function() return lock:acquire(200) end)
+    env.eventually("a watch on the visitor", function() return one:usage().watches == 1 end)
+    other:close()
+    local hold = assert(waiter())
+    assert.equal(0, number_of(hold.path))
+    assert.is_true(one:exists("/l").czxid > place.made.czxid)
+    hold:release()
+    one:close()
   end))
 
   -- A session beside the semaphore whose limit was written this often, and the stat of the semaphore's directory.

@@ -16,8 +16,9 @@
  *   node is there: its name has our tag, and our session owns it. If it is not there, go to 1.
  * - The node is not in the listing: it was deleted from outside. Go to 1.
  * - The directory's counter is used up (see names.h), so numbers no longer give the order. Give the
- *   seat up, wait until all contenders with a number below the limit have left, and delete the
- *   directory (the server refuses while it has children); go to 1.
+ *   seat up, wait until all contenders with a number below the limit have left, then all other
+ *   znodes, and delete the directory (the server refuses while it has children); go to 1. A znode
+ *   that is not ephemeral may stay for ever: it ends the wait with ZR_CONFLICT.
  * - The directory that is used up has data: a recipe, maybe another one than ours, keeps something
  *   there. Then one multi deletes it and makes it again with its data. Between a delete and a
  *   create another contender could make it with older data.
@@ -147,13 +148,77 @@ static enum zr_status remove_dir(struct zr_task *task)
     return status;
 }
 
+static void one_gone(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK)
+        drain(task);
+    else
+        zr_part_done(task); /* it stays, or must not be read */
+}
+
+static enum zr_status await_gone(struct zr_task *task, const char *path)
+{
+    enum zr_status status = zr_part_await_gone(task, path, NULL);
+    if (status == ZR_OK)
+        zr_part_begin(task, one_gone);
+    return status;
+}
+
 static enum zr_status await_last(struct zr_task *task)
 {
     char *path = zr_path_child(task->seat->dir, task->seats->at[task->seats->count - 1].name);
-    enum zr_status status = path != NULL ? zr_part_await_gone(task, path, NULL) : ZR_NO_MEMORY;
+    enum zr_status status = path != NULL ? await_gone(task, path) : ZR_NO_MEMORY;
+    zr_free(path);
+    return status;
+}
+
+static enum zr_status blame(struct zr_task *task, const char *path)
+{
+    const char *namespace = task->session->namespace;
+    zr_task_explain(task,
+                    "the sequence numbers of %s are used up, so it must be emptied and made again; "
+                    "but the znode %s is not ephemeral, so no session's end deletes it; delete it",
+                    zr_path_inside(namespace, task->seat->dir), zr_path_inside(namespace, path));
+    return ZR_CONFLICT;
+}
+
+static void rest_read(struct zr_task *task)
+{
+    const struct zr_request *read = &task->call->request;
+    enum zr_status status = task->outcome;
+    if (status == ZR_NO_NODE || status == ZR_CONNECTION_LOSS) {
+        drain(task);
+        return;
+    }
+    if (status == ZR_OK && read->stat.ephemeral_owner == 0)
+        status = blame(task, read->path);
+    else if (status == ZR_OK)
+        status = await_gone(task, read->path);
+    if (status != ZR_OK)
+        zr_part_fail(task, status);
+}
+
+/* Contenders whose number is not usable come and go; so any other znode, if there is one. */
+static const char *one_of_the_rest(const struct zr_task *task)
+{
+    const struct zr_names *names = task->seats->names;
+    for (size_t i = 0; i < names->count; i++)
+        if (!zr_is_usual(task->session->engine->recipes, names->at[i]))
+            return names->at[i];
+    return names->at[0];
+}
+
+/* No contender with a usable number is left, but other znodes are. */
+static enum zr_status await_rest(struct zr_task *task)
+{
+    struct zr_call *call = NULL;
+    char *path = zr_path_child(task->seat->dir, one_of_the_rest(task));
+    enum zr_status status = ZR_NO_MEMORY;
+    if (path != NULL)
+        status = zr_call_new_full(task->session, ZR_OP_EXISTS, path, ZR_NO_DATA, &call);
     zr_free(path);
     if (status == ZR_OK)
-        zr_part_begin(task, drain);
+        zr_part_send(task, call, rest_read);
     return status;
 }
 
@@ -164,8 +229,12 @@ static void drain_listed(struct zr_task *task)
         begin(task);
         return;
     }
-    if (status == ZR_OK)
-        status = task->seats->count > 0 ? await_last(task) : remove_dir(task);
+    if (status == ZR_OK && task->seats->count > 0)
+        status = await_last(task);
+    else if (status == ZR_OK && task->seats->names->count > 0)
+        status = await_rest(task);
+    else if (status == ZR_OK)
+        status = remove_dir(task);
     if (status != ZR_OK)
         zr_part_fail(task, status);
 }

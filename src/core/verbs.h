@@ -20,7 +20,8 @@
  * contend: takes a seat in seat->dir and lists the directory in the same flight. Afterwards
  * task->seats is the listing and the seat is in it. Makes the directory if it is missing. Finds a
  * create whose answer was lost by its tag. If the numbers of the directory are used up, waits until
- * it is empty and makes it again with the data that it has, at another version. keeps: seat.
+ * it is empty and makes it again with the data that it has, at another version. Fails with
+ * ZR_CONFLICT if a znode in it is not ephemeral. keeps: seat.
  */
 void zr_verb_contend(struct zr_task *task, struct zr_seat *seat, struct zr_next next);
 
