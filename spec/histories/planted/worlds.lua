@@ -34,6 +34,8 @@ return {
     "if (transaction->was_done(task, &task->call->request))", "if (true)"),
   core_bug("latch", "the last one does not open", "recipes/barrier/latch.c",
     "version + 1 == latch->total ? 3 : 2", "version == latch->total ? 3 : 2"),
+  core_bug("latch", "nobody opens it after a write by hand", "recipes/barrier/latch.c",
+    "stat->child_count != latch->total + 1", "stat->child_count < 0"),
   core_bug("latch", "set without the version", "recipes/barrier/latch.c",
     ".version = (int32_t)version},", ".version = ZR_ANY_VERSION},"),
   core_bug("latch", "nobody looks when the first one gives up", "recipes/barrier/latch_wait.c",

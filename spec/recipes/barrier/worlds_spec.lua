@@ -53,6 +53,51 @@ describe("a latch", function()
   end)
 end)
 
+describe("a latch whose znode is written by hand", function()
+  for _, method in ipairs { "count_down", "count", "wait" } do
+    it("is opened for those who wait by the next " .. method, function()
+      local world = sim.new { seed = 1 }
+      world:run(function()
+        local mine, other = world:session(), world:session()
+        local waiter = world.zk.spawn(function() return mine:latch("/l", 2):wait(2000) end)
+        world:advance(1)
+        assert.are.equal(1, other:latch("/l", 2):count_down())
+        assert(other:set("/l", "2"))
+        world:advance(1)
+        local latch = other:latch("/l", 2)
+        local answer = assert(latch[method](latch, 5))
+        assert.are.equal(method == "wait" or 0, answer)
+        assert.is_true(waiter:wait(1))
+        assert.is_truthy(world:get("/l/open"))
+      end)
+    end)
+  end
+
+  it("lets those pass who may not make a znode below it", function()
+    local world = sim.new { seed = 1 }
+    world:run(function()
+      local other = world:session()
+      assert(other:create("/l", "1", { acl = { { perms = "rwda", scheme = "world", id = "anyone" } } }))
+      assert(other:set("/l", "1"))
+      local latch = other:latch("/l", 1)
+      assert.is_true(latch:wait(5))
+      assert.are.equal(0, latch:count_down(5))
+    end)
+  end)
+
+  it("costs no write if nobody has written it by hand", function()
+    local world = sim.new { seed = 1 }
+    world:run(function()
+      local mine = world:session()
+      local latch = mine:latch("/l", 2)
+      for left = 1, 0, -1 do assert.are.equal(left, latch:count_down(5)) end
+      local before = world:requests(mine)
+      for _ = 1, 10 do assert.is_true(latch:wait(5)) end
+      assert.are.equal(before + 10, world:requests(mine))
+    end)
+  end)
+end)
+
 describe("a cyclic barrier", function()
   it("times out or lets both members through at every distance in time between them", function()
     local world, through, late = sim.new { seed = 1 }, 0, 0

@@ -20,7 +20,8 @@
  * What can go wrong: another client has counted meanwhile: read again, try again. The latch is
  * missing, or was deleted: make it, try again. The answer is lost: the znode of this count shows
  * whether it was counted; a count that is done late makes the repeated one fail, because that znode
- * exists.
+ * exists. A client that knows no latch writes the znode: that counts, too. If so all counts are
+ * there, but not "open", the next one that looks creates "open".
  */
 
 #define COUNT_MAX 1000000
@@ -44,9 +45,8 @@ static int64_t left(const struct zr_latch *latch, int64_t counted)
 
 static void look(struct zr_task *task);
 
-static void seen(struct zr_task *task, int64_t counted)
+static void seen(struct zr_task *task)
 {
-    zr_latch_task_of(task)->counted = counted;
     zr_latch_task_of(task)->seen.step(task);
 }
 
@@ -66,10 +66,38 @@ static void conflict(struct zr_task *task, struct zr_bytes data)
 
 static void made(struct zr_task *task)
 {
+    zr_latch_task_of(task)->counted = 0;
     if (task->outcome == ZR_OK)
-        seen(task, 0);
+        seen(task);
     else
         look(task);
+}
+
+/* If the server does not let us, the latch is open nevertheless. */
+static void tried_to_open(struct zr_task *task)
+{
+    if (task->outcome == ZR_LOST)
+        look(task);
+    else
+        seen(task);
+}
+
+static void open_it(struct zr_task *task)
+{
+    const struct zr_request what = {
+        .op = ZR_OP_CREATE, .path = zr_latch_of(task)->open, .data = {"", 0}};
+    zr_verb_ask(task, &what, true, ZR_STEP(tried_to_open));
+}
+
+static void latch_read(struct zr_task *task, const struct zr_stat *stat)
+{
+    const struct zr_latch *latch = zr_latch_of(task);
+    zr_latch_task_of(task)->counted = stat->version;
+    /* One child for each count, and "open", unless another client has made or deleted some. */
+    if (stat->version >= latch->total && stat->child_count != latch->total + 1)
+        open_it(task);
+    else
+        seen(task);
 }
 
 static void looked(struct zr_task *task)
@@ -82,7 +110,7 @@ static void looked(struct zr_task *task)
     else if (task->outcome != ZR_OK)
         zr_verb_fail(task, task->outcome);
     else if (data.length == strlen(text) && memcmp(data.at, text, data.length) == 0)
-        seen(task, request->stat.version);
+        latch_read(task, &request->stat);
     else
         conflict(task, data);
 }
