@@ -49,6 +49,8 @@ return {
   core_bug("cyclic", "nobody counts again", "recipes/barrier/join_count.c",
     "    if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)\n        zr_join_count(task);\n",
     "    if (task->outcome == ZR_OK)\n        zr_join_count(task);\n"),
+  core_bug("cyclic", "a stranger is a member", "recipes/barrier/join_count.c",
+    "if (size_in(names->at[i]) >= 0)", "if (strncmp(names->at[i], \"w-\", 2) == 0)"),
   core_bug("cyclic", "a clean-up ends when memory is exhausted", "recipes/barrier/give_up.c",
     "    else\n        zr_visit_pause(task, ZR_STEP(abandon));\n", "    else\n        cleaned(task);\n"),
   core_bug("double", "a clean-up ends when memory is exhausted", "recipes/barrier/member.c",

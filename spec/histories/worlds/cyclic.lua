@@ -1,7 +1,8 @@
 -- The cyclic barrier. Every round has n members, and each of them is told. A member that gave up is in no round. Nothing is left in the
--- end.
+-- end. In some histories there are znodes of another program, which are no members.
 
 local PATH = "/c/step"
+local LITTER = { ["w-foo"] = true, ["w-n2-x"] = true }
 
 local function count(h, pattern)
   local number = 0
@@ -61,6 +62,20 @@ local function worker(h, zk, session)
   end
 end
 
+local function litter(h, zk, session)
+  zk.sleep(h:within(6))
+  for name in pairs(LITTER) do
+    if h:attempt(zk, function() return session:create(PATH .. "/" .. name, "") end) then table.insert(h.littered, name) end
+  end
+end
+
+-- The members' znodes.
+local function rest(h)
+  local names = {}
+  for _, name in ipairs(h.world:children(PATH) or {}) do names[#names + 1] = not LITTER[name] and name or nil end
+  return table.concat(names, " ")
+end
+
 local function waiting(h)
   local number = 0
   for _, user in ipairs(h.users) do number = number + (user.task.done and 0 or 1) end
@@ -87,7 +102,7 @@ end
 
 return function(h)
   local size, zk, session = h:below(4), nil, nil
-  h.attempts, h.size, h.starves = {}, size, h:chance(0.3)
+  h.attempts, h.size, h.starves, h.littered = {}, size, h:chance(0.3), {}
   for number = 1, 1 + h:below(3) do
     zk = h:process()
     local mine, its = zk, h:session(zk)
@@ -96,11 +111,16 @@ return function(h)
       h:user(("member %d.%d"):format(number, place), mine, function() worker(h, mine, its) end)
     end
   end
+  if h:chance(0.3) then
+    local theirs = h:process()
+    local other = h:session(theirs)
+    h:user("stranger", theirs, function() litter(h, theirs, other) end)
+  end
   function h.settle()
     h.world:advance(60)
     local left = waiting(h)
     h:expect(left < size, "%d wait, though %d are enough", left, size)
-    h:expect(count(h, "^w%-") == left, "%d wait, but %d are counted", left, count(h, "^w%-"))
+    h:expect(count(h, "^w%-n%d+%-%x+%-") == left, "%d wait, but %d are counted", left, count(h, "^w%-n%d+%-%x+%-"))
     h:expect(count(h, "^m%-") == left, "%d wait, but these take part: %s", left,
       table.concat(h.world:children(PATH) or {}, " "))
     for place = 1, left > 0 and size - left or 0 do
@@ -112,6 +132,7 @@ return function(h)
   function h.check()
     local rounds = in_rounds(h)
     for _, attempt in ipairs(h.attempts) do check_rounds(h, attempt, attempt.tag and rounds[attempt.tag] or {}) end
-    h:expect(#(h.world:children(PATH) or {}) == 0, "left: %s", table.concat(h.world:children(PATH) or {}, " "))
+    for _, name in ipairs(h.littered) do h:expect(h.world:get(PATH .. "/" .. name), "%s was deleted", name) end
+    h:expect(rest(h) == "", "left: %s", rest(h))
   end
 end

@@ -197,11 +197,11 @@ describe("a barrier of rounds", function()
       end
       env.queue_of(first, "/b", 2)
       -- A member with another n that has not given up yet disturbs no other member.
-      assert(second:create("/b/w-n7-0-1", "", { ephemeral = true }))
+      assert(second:create("/b/w-n7-0000000000000000-1", "", { ephemeral = true }))
       for i = 2, 3 do waits[i] = env.start(join, i == 2 and first or second, "/b", 3) end
       for i = 1, 3 do assert.is_true(waits[i]()) end
       fails("conflict", join(first, "/b", 3)) -- now that member has waited longest
-      assert(second:delete("/b/w-n7-0-1"))
+      assert(second:delete("/b/w-n7-0000000000000000-1"))
       -- The next round may have another n.
       waits = { env.start(join, first, "/b", 2), env.start(join, second, "/b", 2) }
       for i = 1, 2 do assert.is_true(waits[i]()) end

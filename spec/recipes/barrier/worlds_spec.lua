@@ -119,6 +119,49 @@ describe("a cyclic barrier", function()
   end)
 end)
 
+describe("a stranger's znode below a barrier", function()
+  local JOIN = { cyclic_barrier = "wait", double_barrier = "enter" }
+  local STRANGERS = { "w-", "w-foo", "w-n3-x", "w-n3-0123456789abcdef", "w-n3-0123456789abcdef-", "w-n3-0123456789abcdef-x", "w-n3--1",
+    "w-n3-0123456789abcdef-1-", "w-n3-0123456789ABCDEF-1", "w-n-0123456789abcdef-1", "w-n33333-0123456789abcdef-1",
+    "w-0123456789abcdef0-1", "w-a0123456789abcde-1x", "x-n3-0123456789abcdef-1" }
+
+  for kind, method in pairs(JOIN) do
+    it("is no member, and stays: " .. kind, function()
+      local world = sim.new { seed = 1 }
+      world:run(function()
+        local other, waits = world:session(), {}
+        for i, name in ipairs(STRANGERS) do
+          assert(other:create("/b/" .. name, "", { parents = true }))
+          if i % 2 == 0 then assert(other:create("/b/" .. name .. "/x")) end
+        end
+        local function join(limit)
+          local session = world:session()
+          local barrier = session[kind](session, "/b", 3)
+          return barrier[method](barrier, limit)
+        end
+        for i = 1, 2 do waits[i] = world.zk.spawn(join, 100) end
+        world:advance(10)
+        assert.is_false(waits[1].done or waits[2].done)
+        waits[3] = world.zk.spawn(join, 100)
+        for i = 1, 3 do assert.is_true(waits[i]:wait(10)) end
+        assert.matches("1 of 3 came", fails("timeout", join(1)))
+        for _, name in ipairs(STRANGERS) do assert.is_truthy(world:get("/b/" .. name)) end
+      end)
+    end)
+  end
+
+  it("is named if it is named like a member and cannot be deleted", function()
+    local world = sim.new { seed = 1 }
+    world:run(function()
+      local session = world:session()
+      assert(session:create("/b/w-n2-0123456789abcdef-1/x", "", { parents = true }))
+      assert.are.equal("cyclic_barrier:wait /b: the znode /b/w-n2-0123456789abcdef-1 is named like a member, but has znodes below it; "
+        .. "delete it", fails("conflict", session:cyclic_barrier("/b", 2):wait(10)))
+      assert.are.same({ "w-n2-0123456789abcdef-1" }, world:children("/b"))
+    end)
+  end)
+end)
+
 describe("a path so long that few members fit into a request", function()
   local most = 99 -- members
   local path = "/" .. ("p"):rep(math.floor(1000000 / (most + 1)) - 91)

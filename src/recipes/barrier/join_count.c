@@ -15,8 +15,11 @@
  *
  * What can go wrong: a round begins, or a member gives up, between the listing and our request:
  * the request changes nothing, and the member lists again. So does a repeated request whose first
- * answer was lost.
+ * answer was lost. A stranger's znode begins with "w-": it is no member, unless its name could be
+ * ours. If such a znode has children, it cannot be deleted, and the member gives up (ZR_CONFLICT).
  */
+
+#define MOST_DIGITS 4 /* of n */
 
 static const char *name_at(struct zr_task *task, size_t at)
 {
@@ -25,14 +28,25 @@ static const char *name_at(struct zr_task *task, size_t at)
 
 /* ---- What a name says ---------------------------------------------------------------------- */
 
-/* The n of this "w-n5-<tag>"; 0: that of an earlier version does not tell. */
+/* The n of this "w-n5-<tag>"; 0: that of an earlier version does not tell; -1: no member's name. */
 static int64_t size_in(const char *name)
 {
-    char *end;
-    if (name[2] != 'n' || name[3] < '0' || name[3] > '9')
-        return 0;
-    int64_t size = strtoll(name + 3, &end, 10);
-    return *end == '-' ? size : 0;
+    static const char digits[] = "0123456789";
+    int64_t size = 0;
+    if (strncmp(name, "w-", 2) != 0)
+        return -1;
+    name += 2;
+    if (*name == 'n') {
+        size_t length = strspn(name + 1, digits);
+        if (length == 0 || length > MOST_DIGITS || name[1 + length] != '-')
+            return -1;
+        size = strtoll(name + 1, NULL, 10);
+        name += 1 + length + 1;
+    }
+    if (strspn(name, "0123456789abcdef") != 16 || name[16] != '-')
+        return -1;
+    size_t length = strspn(name + 17, digits);
+    return length > 0 && name[17 + length] == '\0' ? size : -1;
 }
 
 static void swap(char **at, size_t one, size_t other)
@@ -49,7 +63,7 @@ void zr_join_sift(struct zr_task *task)
     int64_t wanted = zr_rounds_of(task)->size;
     size_t waiting = 0, ours = 0;
     for (size_t i = 0; i < names->count; i++)
-        if (strncmp(names->at[i], "w-", 2) == 0 && names->at[i][2] != '\0')
+        if (size_in(names->at[i]) >= 0)
             swap(names->at, waiting++, i);
     for (size_t i = 0; i < waiting; i++) {
         int64_t size = size_in(names->at[i]);
@@ -133,10 +147,24 @@ static void look_at_others(struct zr_task *task)
 
 /* ---- Beginning a round --------------------------------------------------------------------- */
 
+/* Members are ephemeral, so they have no children. */
+static void not_a_member(struct zr_task *task)
+{
+    const struct zr_request *multi = &task->call->request;
+    size_t i = 0;
+    while (i + 1 < multi->part_count && multi->parts[i].status != multi->status)
+        i++;
+    zr_task_explain(task, "the znode %s is named like a member, but has znodes below it; delete it",
+                    zr_path_inside(task->session->namespace, multi->parts[i].path));
+    zr_verb_fail(task, ZR_CONFLICT);
+}
+
 static void tried_to_begin(struct zr_task *task)
 {
     if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
         zr_join_count(task);
+    else if (task->outcome == ZR_NOT_EMPTY)
+        not_a_member(task);
     else
         zr_verb_fail(task, task->outcome);
 }
