@@ -78,7 +78,7 @@ function Lock:release() end
 ---@field data? string
 ---@field path string its znode
 ---@field token string
----@field holding boolean
+---@field holding boolean no contender behind it can get what it wants; if it has waited, its acquire may not have returned yet
 ---@field shared boolean it is a reader of a read/write lock
 ---@field permits? integer how many permits it has or wants; semaphores only
 ---@field version integer of its znode's data

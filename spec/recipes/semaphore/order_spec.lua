@@ -90,3 +90,59 @@ describe("a waiter that is granted by an event", function()
     end)
   end)
 end)
+
+-- What docs/recipes/semaphore.md says of a waiter that stands still.
+describe("a waiter whose process is paused", function()
+  -- Three waiters, of one permit each. When waiter `n` is paused, all three permits are released. fn(world, at, released, semaphore): `at`
+  -- has the times of the grants.
+  local function paused(n, seconds, timeout, fn)
+    local world = sim.new { seed = 1, jitter = 0, limit = 1e7 }
+    world:run(function()
+      local host, at, hosts, holds = world:process(), {}, {}, {}
+      local semaphore = host.session { timeout = timeout }:semaphore("/s", 3)
+      for i = 1, 3 do holds[i] = assert(semaphore:acquire(5)) end
+      for i = 1, 3 do
+        hosts[i] = world:process()
+        local mine = hosts[i].session { timeout = timeout }:semaphore("/s", 3)
+        hosts[i].spawn(function()
+          local hold = mine:acquire(1000)
+          at[i] = hold and world:now()
+        end)
+        world:advance(1)
+      end
+      world:pause(hosts[n], seconds)
+      for i = 1, 3 do holds[i]:release() end
+      local released = world:now()
+      world:advance(2)
+      fn(world, at, released, semaphore)
+    end)
+  end
+
+  it("holds up nobody if it is the first", function()
+    paused(1, 20, 30, function(_, at, released)
+      assert.is_nil(at[1])
+      for i = 2, 3 do assert.is_true(at[i] < released + 1) end
+    end)
+  end)
+
+  it("holds up those behind it if it is not the first, until its session ends", function()
+    paused(2, 60, 10, function(world, at, released, semaphore)
+      assert.is_true(at[1] < released + 1)
+      assert.is_nil(at[3])
+      assert.are.equal(0, semaphore:available())
+      for _, one in ipairs(assert(semaphore:contenders())) do assert.is_true(one.holding) end
+      world:advance(15)
+      assert.is_true(at[3] < released + 15)
+      assert.are.equal(1, semaphore:available())
+    end)
+  end)
+
+  it("holds up those behind it if it is not the first, until its process runs again", function()
+    paused(2, 20, 30, function(world, at, released)
+      world:advance(17)
+      assert.is_nil(at[3])
+      world:advance(5)
+      assert.is_true(at[2] >= released + 19 and at[3] < released + 22)
+    end)
+  end)
+end)

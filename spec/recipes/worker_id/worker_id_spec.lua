@@ -195,3 +195,34 @@ describe("worker_id", function()
     assert.has_error(function() session:worker_id("w", 1) end)
   end))
 end)
+
+-- What docs/recipes/worker_id.md says of a waiter that stands still.
+describe("a waiter for a number whose process is paused", function()
+  for _, case in ipairs { { "runs again", 30, 20 }, { "is cut off for good", 10, 60 } } do
+    it("holds up those behind it, but no new caller, until its process " .. case[1], function()
+      local world = sim.new { seed = 1, jitter = 0, limit = 1e7 }
+      world:run(function()
+        local function ids(host) return host.session { timeout = case[2] }:worker_id("/w", 3) end
+        local holder, hosts, at, holds = ids(world:process()), {}, {}, {}
+        for i = 1, 3 do holds[i] = assert(holder:acquire(5)) end
+        for i = 1, 3 do
+          hosts[i] = world:process()
+          local mine = ids(hosts[i])
+          hosts[i].spawn(function()
+            local hold = mine:acquire(1000)
+            at[i] = hold and world:now()
+          end)
+          world:advance(1)
+        end
+        world:pause(hosts[1], case[3])
+        for i = 1, 3 do holds[i]:release() end
+        local released = world:now()
+        world:advance(math.min(case[2], case[3]) / 2)
+        assert.are.same({}, at)
+        assert(holder:acquire(0)):release()
+        world:advance(20)
+        for i = 2, 3 do assert.is_true(at[i] < released + 20 + 2) end
+      end)
+    end)
+  end
+end)
