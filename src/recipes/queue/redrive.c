@@ -12,6 +12,8 @@
  * Each letter has the time of one request, because there may be many.
  *
  * What can go wrong: another process is faster, or the znode is no item: go on with the next one.
+ * The answer is lost, and the letter is gone: it counts, though another process may have been
+ * faster. That one would have kept the tag, too, so nothing tells.
  */
 
 struct redrive {
