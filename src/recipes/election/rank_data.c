@@ -29,11 +29,12 @@ static bool skip(const char **at, const char *digits)
     return length > 0;
 }
 
-/* Moves behind "<session id>-<counter>-". */
+/* Moves behind our tag; false if there is none: then no candidate has this name. */
 static bool skip_tag(const char **at)
 {
-    return skip(at, "0123456789abcdefABCDEF") && *(*at)++ == '-' && skip(at, "0123456789") &&
-           *(*at)++ == '-';
+    size_t length = zr_tag_length(*at);
+    *at += length;
+    return length > 0;
 }
 
 static bool skip_rank(const char **at)
