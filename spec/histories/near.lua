@@ -116,6 +116,7 @@ return {
   ["queue: two processes have the same name in consumers"] = 450,
   ["queue: what cannot be read is looked at again and again"] = 12,
   ["queue: what is moved is not counted"] = 6,
+  ["ranked: a guarded write is sent again whoever is named"] = 576,
   ["ranked: a leader that leaves minds no quorum"] = 28,
   ["ranked: no quorum"] = 118,
   ["ranked: the name is not taken back"] = 171,

@@ -24,8 +24,6 @@
  * caller can read what has happened.
  */
 
-static void send(struct zr_task *task);
-
 /* ---- Answers ------------------------------------------------------------------------------- */
 
 static const char *why(const struct zr_request *request)
@@ -37,7 +35,7 @@ static const char *why(const struct zr_request *request)
 /* Keeps "part 2 (/a): why" for the message. */
 static void explain_part(struct zr_plain *plain, const struct zr_request *request)
 {
-    size_t first = plain->guard != NULL;
+    size_t first = zr_plain_checks(plain);
     for (size_t i = 0; i < request->part_count; i++) {
         const struct zr_request *part = &request->parts[i];
         if (part->status == ZR_OK || part->status == ZR_CONFLICT)
@@ -53,7 +51,7 @@ static void explain_part(struct zr_plain *plain, const struct zr_request *reques
 static void made_parents(struct zr_task *task)
 {
     task->session->namespace_made = true;
-    send(task);
+    zr_plain_send(task);
 }
 
 static void make_parents(struct zr_task *task)
@@ -106,6 +104,14 @@ static void explain(struct zr_plain *plain, const struct zr_request *request, en
         plain->task.detail = "its parent does not exist; pass parents = true to create it";
 }
 
+/* True if this check of its guard has failed. */
+static bool refused_by(const struct zr_plain *plain, size_t check, enum zr_status status)
+{
+    const struct zr_request *request = &plain->call->request;
+    return check < zr_plain_checks(plain) && request->status == status &&
+           request->parts[check].status == status;
+}
+
 static void answered(struct zr_task *task)
 {
     struct zr_plain *plain = zr_plain_of(task);
@@ -118,9 +124,10 @@ static void answered(struct zr_task *task)
         zr_task_finish(task, ZR_OK);
     } else if (may_make_parents(plain, status)) {
         make_missing(task);
-    } else if (plain->guard != NULL && status == ZR_NO_NODE &&
-               request->parts[0].status == ZR_NO_NODE) {
+    } else if (refused_by(plain, 0, ZR_NO_NODE)) {
         plain->guard->gone(task);
+    } else if (refused_by(plain, 1, ZR_BAD_VERSION)) {
+        plain->guard->changed(task);
     } else {
         explain(plain, request, status);
         zr_task_finish(task, status);
@@ -133,7 +140,7 @@ static bool harmless_twice(enum zr_op op)
            op != ZR_OP_MULTI;
 }
 
-static void send(struct zr_task *task)
+void zr_plain_send(struct zr_task *task)
 {
     struct zr_plain *plain = zr_plain_of(task);
     struct zr_call *call = plain->call;
@@ -211,6 +218,7 @@ enum zr_status zr_plain_run(struct zr_plain *plain, int64_t timeout_us, struct z
     *task = &plain->task;
     const struct zr_task_kind *kinds = plain->guard != NULL ? plain->guard->kinds : zr_plain_kinds;
     zr_task_start(*task, &kinds[plain->op], session, plain->subject,
-                  timeout_us >= 0 ? timeout_us : zr_session_patience_us(session), ZR_STEP(send));
+                  timeout_us >= 0 ? timeout_us : zr_session_patience_us(session),
+                  ZR_STEP(zr_plain_send));
     return ZR_OK;
 }

@@ -10,6 +10,11 @@ struct zr_plain *zr_plain_of(struct zr_task *task)
     return ZR_HOLDER(task, struct zr_plain, task);
 }
 
+size_t zr_plain_checks(const struct zr_plain *plain)
+{
+    return plain->guard != NULL ? plain->guard->checks : 0;
+}
+
 void zr_plain_free(struct zr_task *task)
 {
     struct zr_plain *plain = zr_plain_of(task);
@@ -78,7 +83,7 @@ void zr_plain_multi_results(struct zr_task *task, struct zr_sink *sink)
 {
     const struct zr_plain *plain = zr_plain_of(task);
     const struct zr_request *request = &plain->call->request;
-    size_t first = plain->guard != NULL;
+    size_t first = zr_plain_checks(plain);
     if (plain->doubt != NULL && plain->doubt->asked) {
         sink->boolean(sink, NULL, false);
         return;

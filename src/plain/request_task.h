@@ -8,10 +8,14 @@
 #include "core/verbs.h"
 #include "plain/request.h"
 
-/* How a write begins with a check of a node of ours. Static. */
+/* How a write begins with checks: of a node of ours, and perhaps of the version of another node.
+   Static. */
 struct zr_guard {
     const struct zr_task_kind *kinds; /* by the method's enum zr_op */
-    zr_step *gone;                    /* the check has failed: nothing was written */
+    size_t checks;                    /* 1 or 2 */
+    zr_step *gone;                    /* the first check has failed: nothing was written */
+    zr_step *changed; /* the second check has failed: nothing was written; it may set the version
+                         and send again. Null: there is only one */
 };
 
 /* How a `transact` asks whether its multi was done. */
@@ -25,7 +29,7 @@ struct zr_plain {
     enum zr_op op;                /* of the method; a guarded write is sent as a multi */
     enum zr_status outcome;       /* what the server said */
     struct zr_object *self;       /* counted */
-    const struct zr_guard *guard; /* the first part is a check; null: there is none */
+    const struct zr_guard *guard; /* the first parts are checks; null: there are none */
     struct zr_call *call;         /* before it is sent, and after it is answered */
     char *subject;                /* the user's path */
     char *parent;                 /* being made */
@@ -47,6 +51,12 @@ enum zr_status zr_plain_new(struct zr_object *self, enum zr_op op, struct zr_byt
 enum zr_status zr_plain_new_multi(struct zr_object *self, struct zr_session *session, enum zr_op op,
                                   const char *check, const struct zr_request *parts, size_t count,
                                   struct zr_plain **out);
+
+/* Step: sends plain->call, perhaps once more. */
+void zr_plain_send(struct zr_task *task);
+
+/* How many parts of its multi are checks of its guard. */
+size_t zr_plain_checks(const struct zr_plain *plain);
 
 /* Starts it. timeout_us: -1: zr_session_patience_us. takes: plain. */
 enum zr_status zr_plain_run(struct zr_plain *plain, int64_t timeout_us, struct zr_task **task);

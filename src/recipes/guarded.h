@@ -12,6 +12,11 @@
 #define ZR_HOLD_GONE                                                                               \
     "the hold's znode is gone and another contender may hold the lock; nothing was written"
 
+/* As above, if the data of the directory say who holds. */
+#define ZR_HOLD_DEPOSED                                                                            \
+    "the directory does not name this term any more, and another one may lead; nothing was "       \
+    "written"
+
 extern const struct zr_option zr_guarded_create_options[];
 
 /* self is a struct zr_hold. */

@@ -116,13 +116,30 @@ static const struct zr_task_kind release_kind = {
     .free = zr_hold_free_task,
 };
 
+/* In the background. */
+static void delete_node(struct zr_hold *hold)
+{
+    zr_object_ref(&hold->object);
+    zr_task_start_cleaning(&hold->task, &release_kind, hold->session);
+}
+
 static void release(struct zr_hold *hold)
 {
     if (hold->state != ZR_HELD || zr_engine_forked(hold->session->engine))
         return;
     let_go(hold, ZR_OK);
-    zr_object_ref(&hold->object);
-    zr_task_start_cleaning(&hold->task, &release_kind, hold->session);
+    delete_node(hold);
+}
+
+/* If the waiter has not taken the results yet, its task is in use until it finds that they are
+   worth nothing (discard). */
+void zr_hold_deposed(struct zr_hold *hold)
+{
+    if (hold->state != ZR_HELD)
+        return;
+    let_go(hold, ZR_LOST);
+    if (!hold->task.waited)
+        delete_node(hold);
 }
 
 /* A hold is not given to a caller that runs too late for it. */
@@ -133,13 +150,18 @@ enum zr_status zr_hold_still(const struct zr_task *task)
     return status == ZR_OK && hold->state != ZR_HELD ? ZR_LOST : status;
 }
 
-/* Granted, but the waiter had given up: what its task held is released at once. */
+/* Granted, but the waiter had given up, or came too late: what its task held is released at
+   once. */
 void zr_hold_discard(struct zr_task *task)
 {
     struct zr_hold *hold = zr_hold_of(task);
+    bool deposed = hold->why == ZR_LOST && hold->seat.state != ZR_SEAT_NONE;
     zr_object_ref(&hold->object);
     zr_task_release(task);
-    release(hold);
+    if (deposed)
+        delete_node(hold);
+    else
+        release(hold);
     zr_object_unref(&hold->object);
 }
 

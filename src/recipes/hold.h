@@ -22,6 +22,11 @@ struct zr_hold_more {
     void (*fini)(struct zr_hold *hold);   /* frees what the recipe has added */
     void (*depart)(struct zr_task *task); /* the first step after a release; ends in zr_hold_clean,
                                              or with the seat gone; null: zr_hold_clean */
+    /* For recipes where the data of the directory say who holds, and not the znode alone; or null:
+       the version of the directory when its data were last seen to name this hold, and whether this
+       answer to a get of the directory names it. */
+    int32_t (*version)(const struct zr_hold *hold);
+    bool (*names)(struct zr_hold *hold, const struct zr_request *answer);
 };
 
 /*
@@ -112,5 +117,9 @@ void zr_hold_free_task(struct zr_task *task);
 
 /* The server said that the hold's node is gone: the hold is lost. Nothing if it is not held. */
 void zr_hold_lost(struct zr_hold *hold);
+
+/* Another one may hold, though the hold's node is there: the hold is lost, and its node is deleted.
+   Nothing if it is not held. */
+void zr_hold_deposed(struct zr_hold *hold);
 
 #endif

@@ -76,6 +76,6 @@ return {
     new = "" },
   { name = "a grant that nobody took is kept",
     file = "src/recipes/hold.c",
-    old = "    zr_task_release(task);\n    release(hold);\n",
-    new = "    zr_task_release(task);\n" },
+    old = "    else\n        release(hold);\n    zr_object_unref(&hold->object);\n",
+    new = "    zr_object_unref(&hold->object);\n" },
 }

@@ -1,6 +1,6 @@
 -- The election by rank; see leaders.lua. When the faults are long over, the leader is the named successor, or the candidate with the
 -- highest rank among the candidates of a moment ago, which were a quorum. Then a quorum of candidates elects a leader in time, whatever was
--- done to their ranks. The names of candidates have their ranks.
+-- done to their ranks. The names of candidates have their ranks. In some histories another client writes the directory's data by hand.
 
 local leaders = require "spec.histories.worlds.leaders"
 
@@ -26,8 +26,9 @@ local function rank_of(h, path)
   return tonumber((h.world:get(path) or ""):match "^(%-?%d+)\n")
 end
 
--- The name of each candidate that waits has the rank that its data have.
+-- The name of each candidate that waits has the rank that its data have. (One that has lost its term by hand is leaving.)
 local function check_names(h, winner)
+  if h.by_hand then return end
   for path in pairs(h.lives) do
     local rank = is_seat(path) and path ~= winner and rank_of(h, path)
     h:expect(not rank or tonumber(path:match "%-(%-?%d+)%-rank%-%d+$") == rank, "%s has the rank %d", path, rank or 0)
@@ -36,7 +37,7 @@ end
 
 local function check_winner(h, one, was_named)
   check_names(h, one.term.path)
-  if not h.calm_at or h.world:now() < h.calm_at or was_named or h.named[one.term.path] then return end
+  if not h.calm_at or h.world:now() < h.calm_at or was_named or h.named[one.term.path] or h.by_hand then return end
   local all, mine = stood(h), rank_of(h, one.term.path)
   h:expect(#all >= h.quorum, "%s was elected by %d, not by %d", one.name, #all, h.quorum)
   for _, path in ipairs(mine and h.fixed and all or {}) do
@@ -68,8 +69,21 @@ local function update(h, zk, election)
   task:wait()
 end
 
+-- Names nobody, a candidate, or a leader that has gone.
+local function write_by_hand(h, zk)
+  local session, old = h:session(zk), ""
+  while not h.over do
+    zk.sleep(h:within(20))
+    local names = h.world:children(PATH) or {}
+    local data = h:pick { "", old, #names > 0 and h:pick(names) or "" }
+    h.by_hand = h.world:now()
+    if not session:set(PATH, data) then zk.sleep(1) end
+    h.by_hand, old = h.world:now(), (h.world:get(PATH) or ""):match "^%S*"
+  end
+end
+
 return function(h)
-  h.quorum, h.fixed = h:below(3), h:chance(0.7)
+  h.guarded, h.quorum, h.fixed = true, h:below(3), h:chance(0.7)
   h.elected = function(one, was_named) check_winner(h, one, was_named) end
   leaders.start(h, PATH, function() return { value = "v", rank = h:below(9), quorum = h.quorum } end, function(zk, election)
     while not h.over do
@@ -78,4 +92,8 @@ return function(h)
       check_not_stuck(h, zk)
     end
   end)
+  if h:chance(0.2) then
+    local zk = h:process()
+    h:user("by hand", zk, function() write_by_hand(h, zk) end)
+  end
 end

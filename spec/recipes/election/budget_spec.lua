@@ -207,14 +207,15 @@ describe("ten candidates by rank", function()
     end
   end))
 
-  it("send three requests if they lead after a leader that died, and one each otherwise", lined_up(function(all)
+  it("send four requests if they lead after a leader that died, and one each otherwise", lined_up(function(all)
     all[10].wait:wait()
     local before = requests_of(all)
     world:expire(all[10].session)
     all[9].wait:wait()
     world:advance(0.3)
     local after = requests_of(all)
-    for i = 1, 9 do assert.are.equal(i == 9 and 3 or 1, after[i] - before[i], "candidate " .. i) end
+    -- The next leader lists, writes, lists, and reads what it has written, to leave a watch.
+    for i = 1, 9 do assert.are.equal(i == 9 and 4 or 1, after[i] - before[i], "candidate " .. i) end
   end))
 
   it("send nothing if one in the middle ends, but for the leader and the one behind it", lined_up(function(all)

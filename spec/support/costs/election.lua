@@ -119,12 +119,12 @@ return {
       terms, candidates = line_up(of, { of.other, of:another(), of.session })
       of:costs({ children = 1, get = 1 }, function() assert(terms[1]:resign(candidates[3], 10)) end)
     end },
-  { "by rank: campaign, no leader", "2 in one flight, 1 read, 1 listing, 1 write; then 1 listing",
+  { "by rank: campaign, no leader", "2 in one flight, 1 read, 1 listing, 1 write; then 1 listing, 1 read that leaves a watch",
     function(of)
       of.session:create("/r", "")
       of:theirs(of.other:election("/r", { rank = 0, quorum = 2 }), "campaign")
       local election = of.session:election("/r", { rank = 1, quorum = 2 })
-      of:costs({ create = 1, children = 3, get = 1, multi = 1 }, function() return election:campaign() end)
+      of:costs({ create = 1, children = 3, get = 2, multi = 1 }, function() return election:campaign() end)
     end },
   { "by rank: campaign, wait", "2 in one flight, 3 reads that leave watches", function(of)
     assert(of.other:election("/r", { rank = 0 }):campaign())
@@ -141,9 +141,9 @@ return {
     of:costs({ get = 1, children = 1 }, function() terms[9]:resign() end)
     assert(terms[8])
   end },
-  { "by rank: elected after one that has died", "1 listing, 1 write; then 1 listing", function(of)
+  { "by rank: elected after one that has died", "1 listing, 1 write; then 1 listing, 1 read that leaves a watch", function(of)
     local terms = ranked(of, { [9] = of.other, [8] = of.session, [7] = of:another() })
-    of:costs({ children = 2, multi = 1 }, function() of.world:expire(of.other) end)
+    of:costs({ children = 2, get = 1, multi = 1 }, function() of.world:expire(of.other) end)
     assert(terms[8])
   end },
   { "by rank: a candidate comes or goes", "1 listing by the leader", function(of)

@@ -36,6 +36,9 @@
  *
  * Safety comes from the write in step 4: a seat's name is unique and its znode never comes back,
  * and of two writes over the same version one fails. The ranks only decide which candidate tries.
+ * A client that is no candidate may write into the directory, too, and then another candidate may
+ * lead though the leader's seat stands. So the leader reads what is written there, and its guarded
+ * writes check the version (guarded.c): it leads only as long as it is named.
  *
  * A leader that resigns to a successor writes the successor's name behind its own (rank_resign.c).
  * A candidate whose rank changes leaves its seat and takes another one (rank_change.c).
@@ -67,6 +70,7 @@ static void decided(struct zr_task *task)
     if (task->outcome == ZR_OK) {
         const struct zr_request *said = answer->op == ZR_OP_MULTI ? &answer->parts[1] : answer;
         zr_candidate_of(task)->mzxid = said->stat.mzxid;
+        zr_candidate_of(task)->version = said->stat.version;
         lead(task, said->stat.mzxid);
     } else if (task->outcome == ZR_BAD_VERSION || task->outcome == ZR_NO_NODE) {
         zr_rank_look_again(task);

@@ -68,7 +68,8 @@ struct zr_candidate {
     int64_t events;          /* how many events it had had at the last look */
     struct zr_named named;   /* what the directory said at the last look ... */
     int64_t mzxid;           /* ... and the last write to it; of a leader: the one that named it */
-    int32_t version;         /* and the version at the last look */
+    int32_t version;         /* and the version at the last look; of a leader: as it was last seen
+                                to name it */
     bool doubts;             /* the last listing may be older than the last event */
     bool waits;              /* it has looked, and waits */
     bool parked;             /* it waits for an event now ... */
@@ -82,7 +83,8 @@ struct zr_candidate {
                                    null */
     struct zr_transaction transaction;
     struct zr_task seat_guard; /* while it waits in line */
-    struct zr_task attendant;  /* while it leads */
+    struct zr_task attendant;  /* while it leads ... */
+    bool attended;             /* ... and is not naming a successor */
 };
 
 struct zr_candidate *zr_candidate_of(struct zr_task *task);
@@ -186,8 +188,13 @@ enum zr_status zr_rank_resign(struct zr_object *self, struct zr_args *args, stru
 /* gives: the seats of this answer to a listing; null: memory is exhausted. */
 struct zr_seats *zr_rank_seats(struct zr_task *task);
 
-/* rank_attend.c. The candidate is about to lead: from now on `known` is current, or null. */
+/* rank_attend.c. The candidate leads, or is about to: from now on `known` is current, or null, and
+   the term ends when the directory does not name it any more. */
 void zr_rank_attend(struct zr_candidate *candidate);
+
+/* As `version` and `names` of struct zr_hold_more; names notes the version. */
+int32_t zr_rank_version(const struct zr_hold *hold);
+bool zr_rank_names(struct zr_hold *hold, const struct zr_request *answer);
 
 /* rank_depart.c. Step of the clean-up: the term has ended by resigning. */
 void zr_rank_depart(struct zr_task *task);

@@ -13,8 +13,9 @@
  * 3. Resign. While the successor stands, it counts as the best (rank_best.c).
  *
  * What can go wrong: another client has written meanwhile, or the answer is lost: go to 1; writing
- * twice does no harm. The caller gives up: a task in the background removes the name. It retries
- * until the removal is certain or the term is over.
+ * twice does no harm. The directory names another one: the term is lost. The caller gives up: a
+ * task in the background removes the name. It retries until the removal is certain or the term is
+ * over.
  */
 
 #define PAUSE_US 100000
@@ -115,31 +116,38 @@ static void named(struct zr_task *task)
     }
 }
 
-static void was_read(struct zr_task *task)
+/* The attendant would read what is written now. */
+static void name(struct zr_task *task)
 {
     struct naming *naming = of(task);
     struct zr_call *call;
-    if (naming->term->state != ZR_HELD || task->outcome == ZR_NO_NODE) {
-        over(task);
-        return;
-    }
-    enum zr_status status = task->outcome;
-    int32_t version = task->call->request.stat.version;
-    if (status == ZR_OK && version == ZR_ANY_VERSION) {
-        task->detail = ZR_RANK_WRAPPED;
-        status = ZR_BAD_VERSION;
-    }
-    if (status == ZR_OK) {
-        zr_task_interrupt(&((struct zr_candidate *)naming->term)->attendant, ZR_CANCELED);
-        naming->named = zr_named_read(&task->call->request);
-        status = new_write(task, version, naming->heir, &call);
-    }
+    naming->named = zr_named_read(&task->call->request);
+    enum zr_status status = new_write(task, task->call->request.stat.version, naming->heir, &call);
     if (status != ZR_OK) {
         zr_verb_fail(task, status);
         return;
     }
+    zr_task_interrupt(&((struct zr_candidate *)naming->term)->attendant, ZR_CANCELED);
     naming->sent = true;
     zr_verb_request(task, call, false, ZR_STEP(named));
+}
+
+static void was_read(struct zr_task *task)
+{
+    struct naming *naming = of(task);
+    enum zr_status status = task->outcome;
+    if (status == ZR_OK && !zr_rank_names(naming->term, &task->call->request))
+        zr_hold_deposed(naming->term);
+    if (naming->term->state != ZR_HELD || status == ZR_NO_NODE) {
+        over(task);
+    } else if (status != ZR_OK) {
+        zr_verb_fail(task, status);
+    } else if (task->call->request.stat.version == ZR_ANY_VERSION) {
+        task->detail = ZR_RANK_WRAPPED;
+        zr_verb_fail(task, ZR_BAD_VERSION);
+    } else {
+        name(task);
+    }
 }
 
 static void read_directory(struct zr_task *task)
@@ -232,6 +240,8 @@ static void free_naming(struct zr_task *task)
 {
     struct naming *naming = of(task);
     struct zr_object *term = &naming->term->object;
+    if (naming->term->state == ZR_HELD)
+        zr_rank_attend((struct zr_candidate *)naming->term);
     zr_free(naming);
     zr_object_unref(term);
 }

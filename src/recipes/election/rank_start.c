@@ -128,7 +128,8 @@ static void fini(struct zr_hold *hold)
     zr_term_fini(hold);
 }
 
-static const struct zr_hold_more more = {.fini = fini, .depart = zr_rank_depart};
+static const struct zr_hold_more more = {
+    .fini = fini, .depart = zr_rank_depart, .version = zr_rank_version, .names = zr_rank_names};
 
 /* A limit that passes while it looks again has passed as if it waited. */
 static bool asking(const struct zr_task *task)
