@@ -119,7 +119,7 @@ return {
   ["ranked: a guarded write is sent again whoever is named"] = 576,
   ["ranked: a leader that leaves minds no quorum"] = 28,
   ["ranked: no quorum"] = 118,
-  ["ranked: the name is not taken back"] = 171,
+  ["ranked: the name is not taken back"] = 1359,
   ["reported twice"] = 1,
   ["revocable: the data are put back once, and perhaps not"] = 185,
   ["semaphore: a mark whose answer was lost is not repeated"] = 5306,

@@ -6,6 +6,7 @@ local leaders = require "spec.histories.worlds.leaders"
 
 local PATH = "/e/ranked"
 local MOMENT = 3 -- seconds from the listing of the candidates until the winner is told
+local SOON = 0.5 -- seconds until a leader has read what is written
 local STUCK = 5 -- seconds in which a quorum of candidates elects one of them
 
 local function is_seat(path) return path:find(PATH .. "/", 1, true) == 1 end
@@ -69,6 +70,19 @@ local function update(h, zk, election)
   task:wait()
 end
 
+-- Without faults a leader that is not named any more knows it soon.
+local function check_named(h, zk)
+  local _, before = h.world:get(PATH)
+  zk.sleep(SOON)
+  local data, stat = h.world:get(PATH)
+  local calm = h.calm_at and h.world:now() > h.calm_at and not h.over
+  if not calm or not before or stat.version ~= before.version then return end
+  for _, one in ipairs(h.terms) do
+    local valid = one.term:valid() and h.world:alive(one.id)
+    h:expect(not valid or one.term.path == PATH .. "/" .. data:match "^%S*", "%s is valid, and not named: %s", one.name, data)
+  end
+end
+
 -- Names nobody, a candidate, or a leader that has gone.
 local function write_by_hand(h, zk)
   local session, old = h:session(zk), ""
@@ -79,6 +93,7 @@ local function write_by_hand(h, zk)
     h.by_hand = h.world:now()
     if not session:set(PATH, data) then zk.sleep(1) end
     h.by_hand, old = h.world:now(), (h.world:get(PATH) or ""):match "^%S*"
+    check_named(h, zk)
   end
 end
 
