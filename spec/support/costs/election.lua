@@ -130,6 +130,16 @@ return {
     assert(of.other:election("/r", { rank = 0 }):campaign())
     of:wait({ create = 1, children = 1, get = 3 }, of.session:election("/r", { rank = 1 }), "campaign")
   end },
+  { "by rank: campaign, too few candidates", "2 in one flight, 1 read and 1 listing that leave watches; "
+    .. "without a change 1 listing after 1, 3, 7, 15 and 31 s, then each minute", function(of)
+      of.session:create("/r", "")
+      local election = of.session:election("/r", { rank = 1, quorum = 2 })
+      of:costs({ create = 1, children = 2 + 5, get = 1 }, function()
+        of:start(function() election:campaign() end)
+        of.world:advance(55)
+      end)
+      for _ = 1, 3 do of:costs({ children = 1 }, function() of.world:advance(61) end) end
+    end },
   { "by rank: the leader changes", "1 read, which leaves a watch, for each candidate that waits", function(of)
     local terms = ranked(of, { [9] = of.other, [8] = of:another(), [7] = of:another(), [0] = of.session })
     of:costs({ get = 1 }, function() terms[9]:resign() end)

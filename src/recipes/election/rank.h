@@ -72,6 +72,7 @@ struct zr_candidate {
                                 to name it */
     bool doubts;             /* the last listing may be older than the last event */
     bool waits;              /* it has looked, and waits */
+    uint8_t quiet;           /* without a leader: how many looks in a row have had no cause */
     bool parked;             /* it waits for an event now ... */
     bool roused;             /* ... and was roused before it came */
     bool seat_guarded;       /* seat_guard runs ... */

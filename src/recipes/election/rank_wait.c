@@ -16,10 +16,12 @@
  *
  * What can go wrong: the better one's znode is not ephemeral: a wait in line fails at once; without
  * a leader, look at it after a second without a change, and fail. An event may be younger than the
- * listing: look again soon.
+ * listing: look again soon. The candidate of this handle that lists for ours goes before its
+ * listing has left a watch: look again in any case, each time after twice the time.
  */
 
 #define LOOK_AGAIN_US 1000000
+#define QUIET_MOST 6 /* 64 s */
 #define LOOK_SOON_US 250000
 #define READ_LATER_US 20000
 
@@ -30,16 +32,21 @@ static void better_was_read(struct zr_task *task)
     const struct zr_request *answer = &task->call->request;
     if (task->outcome == ZR_OK && answer->stat.ephemeral_owner == 0)
         zr_rank_leader_stands(task);
-    else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
-        zr_rank_look_again(task);
-    else
+    else if (task->outcome != ZR_OK && task->outcome != ZR_NO_NODE)
         zr_verb_fail(task, task->outcome);
+    else if (zr_rank_stands_anew(task))
+        return;
+    else if (task->outcome == ZR_OK)
+        zr_rank_wait(task);
+    else
+        zr_rank_look_again(task);
 }
 
 static void woken(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
     bool silent = zr_watch_events(candidate->news.watch) == candidate->events;
+    candidate->quiet = !silent ? 0 : candidate->quiet + (candidate->quiet < QUIET_MOST);
     if (zr_rank_stands_anew(task))
         return;
     if (silent && candidate->better[0] != '\0')
@@ -48,6 +55,11 @@ static void woken(struct zr_task *task)
         zr_rank_list(task);
     else
         zr_rank_look_again(task);
+}
+
+static int64_t look_again_us(const struct zr_candidate *candidate)
+{
+    return candidate->doubts ? LOOK_SOON_US : (int64_t)LOOK_AGAIN_US << candidate->quiet;
 }
 
 void zr_rank_wait(struct zr_task *task)
@@ -60,7 +72,7 @@ void zr_rank_wait(struct zr_task *task)
     }
     zr_rank_park(task);
     zr_verb_await_change_for(task, candidate->news.watch, candidate->events,
-                             candidate->doubts ? LOOK_SOON_US : LOOK_AGAIN_US, ZR_STEP(woken));
+                             look_again_us(candidate), ZR_STEP(woken));
 }
 
 /* ---- In line ------------------------------------------------------------------------------- */
@@ -115,6 +127,7 @@ void zr_rank_wait_in_line(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
     const char *dir = candidate->hold.seat.dir, *ahead = zr_rank_ahead(task);
+    candidate->quiet = 0;
     strcpy(candidate->awaited, ahead != NULL ? ahead : candidate->named.leader);
     char *path = zr_path_child(dir, candidate->awaited);
     zr_rank_park(task);
