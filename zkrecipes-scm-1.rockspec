@@ -251,6 +251,7 @@ build = {
         "src/core/vacate.c",
         "src/core/verbs.c",
         "src/core/watch.c",
+        "src/core/watch_absent.c",
         "src/core/watch_event.c",
         "src/core/watch_follow.c",
         "src/core/watch_gone.c",

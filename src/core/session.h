@@ -126,12 +126,15 @@ struct zr_session {
     struct zr_budget watched;                 /* bytes of paths */
     struct zr_list idle_watches; /* watch.c: that no task needs, the longest idle one first */
     struct zr_timer sweep;       /* ... takes them back */
-    struct zr_table ephemerals;  /* ephemerals.h */
-    struct zr_budget ephemeral;  /* ... bytes of paths */
-    size_t unsure_bytes;         /* ... */
-    struct zr_list to_audit;     /* ... the entries, the one that was asked about last at the end */
-    bool auditing;               /* ... a request about one is out, or waits */
-    size_t audit_left, audited;  /* ... entries of this audit; bytes in use after the last one */
+    struct zr_list
+        absent_watches;         /* watch_absent.h: the one that was asked about last at the end */
+    struct zr_timer absent_due; /* ... when the first of them is asked about again */
+    struct zr_table ephemerals; /* ephemerals.h */
+    struct zr_budget ephemeral; /* ... bytes of paths */
+    size_t unsure_bytes;        /* ... */
+    struct zr_list to_audit;    /* ... the entries, the one that was asked about last at the end */
+    bool auditing;              /* ... a request about one is out, or waits */
+    size_t audit_left, audited; /* ... entries of this audit; bytes in use after the last one */
 };
 
 /* Something that ends with the session's generation: a hold. */

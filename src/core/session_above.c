@@ -6,6 +6,7 @@
 #include "core/strangers.h"
 #include "core/task.h"
 #include "core/watch.h"
+#include "core/watch_absent.h"
 
 /*
  * What the layers above a session do when it tells them something.
@@ -38,6 +39,7 @@ static void sent(struct zr_call *call)
 static void answered(struct zr_call *call)
 {
     zr_ephemerals_answered(call);
+    zr_absent_answered(call);
     zr_watch_answered(call->watch, call->sent_in, &call->request);
 }
 

@@ -10,6 +10,7 @@
 #include "core/strangers.h"
 #include "core/tls_options.h"
 #include "core/watch.h"
+#include "core/watch_absent.h"
 
 /*
  * How a session begins and how its memory ends. It checks and copies the options, joins chroot and
@@ -144,6 +145,7 @@ void zr_session_free(struct zr_object *object)
     zr_free(session->namespace);
     zr_free(session->trouble);
     zr_strangers_fini(session);
+    zr_absent_fini(session);
     zr_table_fini(&session->watches);
     zr_table_fini(&session->listings);
     zr_table_fini(&session->seats);
@@ -175,6 +177,7 @@ enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_class *
     zr_list_init(&session->ties);
     zr_list_init(&session->queue);
     zr_list_init(&session->idle_watches);
+    zr_list_init(&session->absent_watches);
     zr_list_init(&session->strangers_met);
     zr_list_init(&session->to_audit);
     session->watched = (struct zr_budget){

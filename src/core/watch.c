@@ -113,6 +113,7 @@ static void rest(struct zr_watch *watch)
 static void drop_watch(struct zr_watch *watch)
 {
     zr_unlink(&watch->idle);
+    zr_unlink(&watch->absent);
     zr_call_free(watch->removal);
     zr_table_remove(&watch->session->watches, &watch->node);
     zr_budget_give(&watch->session->watched, (size_t)watch->kinds * bytes_of(watch->path));

@@ -23,6 +23,8 @@ static void fire(struct zr_watch *watch, enum zr_event_kind kind, unsigned used_
     watch->events++;
     watch->made = watch->made || kind == ZR_CREATED;
     watch->kept &= ~used_up;
+    if (kind != ZR_CHILDREN_CHANGED)
+        zr_unlink(&watch->absent);
     zr_signal_fire(&watch->changed, ZR_OK);
     zr_watch_tell(watch, used_up != 0 ? used_up : ZR_ON_NODE | ZR_ON_CHILDREN);
     /* An event of the children leaves the watch on the node itself in place. */
@@ -68,6 +70,7 @@ static void drop_for(struct zr_watch *watch, enum zr_status why)
     watch->call = watch->making = watch->removal = NULL;
     watch->set = false;
     watch->kept = 0;
+    zr_unlink(&watch->absent);
     watch->events++;
     zr_signal_fire(&watch->gone, why);
     zr_signal_fire(&watch->changed, ZR_OK);

@@ -34,6 +34,8 @@ struct zr_watch {
     bool present_was;             /* ... and there was a node when it was set */
     struct zr_link idle;          /* in the session's list while no task needs it */
     int64_t idle_us;              /* since when no task needs it */
+    struct zr_link absent; /* in the session's list while it waits for a node to be made ... */
+    int64_t asked_us;      /* ... when that was asked last */
     char path[];
 };
 

@@ -44,18 +44,18 @@ return {
   { "another znode is in the way", "1 write, 1 read, and 1 read for each change of it", function(of)
     assert(of.other:create("/p", ""))
     local presence
-    of:costs({ create = 1, exists = 1 }, function()
+    of:costs({ create = 1, get = 1 }, function()
       presence = of.session:presence("/p", "1")
       of.world:advance(1)
     end)
-    of:costs({ exists = 1 }, function() assert(of.other:set("/p", "2")) end)
+    of:costs({ get = 1 }, function() assert(of.other:set("/p", "2")) end)
     of.kept = { presence }
   end },
   { "... until it is gone", "1 event, 1 write, 2 reads", function(of)
     assert(of.other:create("/p", ""))
     local presence = of.session:presence("/p", "1")
     of.world:advance(1)
-    of:costs({ create = 1, exists = 2 }, function() assert(of.other:delete("/p")) end)
+    of:costs({ create = 1, get = 1, exists = 1 }, function() assert(of.other:delete("/p")) end)
     assert.equal("present", presence:state())
   end },
   { "the session was lost, and its znode is gone", "1 read, and as to be there", function(of)

@@ -17,6 +17,9 @@
  * version is wrong, and 2 follows. So only an answered write says that the znode has the data; no
  * read does.
  *
+ * We may not read the znode that is in the way: no event tells of its end, so look again after a
+ * while, as after each failure.
+ *
  * Another client deletes the znode: an event; create it again. Another client writes it: an event;
  * its version is not the one that we know, so write our data again. One client deletes it and
  * another one creates it while our write is in flight: the write fails, because it names the
@@ -150,10 +153,15 @@ static void not_ours(struct zr_presence *presence)
 static void found(struct zr_task *task, const struct zr_stat *stat)
 {
     struct zr_presence *presence = of(task);
+    bool was_ours = presence->seat.state == ZR_SEAT_TAKEN;
     if (!is_ours(presence, stat)) {
         presence->problem = ZR_OK;
         not_ours(presence);
         in_the_way(presence, stat);
+        if (was_ours) {
+            look(task); /* by get */
+            return;
+        }
     } else if (stat->version != presence->version) {
         presence->version = stat->version;
         presence->written = presence->wanted - 1;
@@ -172,6 +180,8 @@ static void looked(struct zr_task *task)
         now(of(task), ZR_PRESENCE_JOINING);
         contend(task);
     } else {
+        if (task->outcome == ZR_NO_AUTH && of(task)->seat.state != ZR_SEAT_TAKEN)
+            blocked(of(task), 0, "others, which this session may not read,");
         rest(task, task->outcome);
     }
 }
@@ -185,14 +195,16 @@ static enum zr_status follow(struct zr_presence *presence)
                          &presence->follower);
 }
 
-/* By exists, which needs no right to read. */
+/* Ours by exists, which needs no right to read. Another one by get: who may not read it would not
+   be told of its end. */
 static void look(struct zr_task *task)
 {
     struct zr_presence *presence = of(task);
+    enum zr_op op = presence->seat.state == ZR_SEAT_TAKEN ? ZR_OP_EXISTS : ZR_OP_GET;
     presence->seen = presence->events;
     enum zr_status status = follow(presence);
     if (status == ZR_OK)
-        status = zr_verb_try_read(task, ZR_OP_EXISTS, presence->znode.full, true, ZR_STEP(looked));
+        status = zr_verb_try_read(task, op, presence->znode.full, true, ZR_STEP(looked));
     if (status != ZR_OK)
         rest(task, status);
 }

@@ -12,8 +12,8 @@
  *
  * What can go wrong: too much is watched, or memory is exhausted, or
  * the server refuses to answer: the node rests for a while. The server sends no event to a client
- * that may not read the znode, and uses the watch up: what may not be read, and a root that is not
- * there, is read again each minute.
+ * that may not read the znode, and uses the watch up: what may not be read is read again each
+ * minute. (For a root that is not there the session asks: core/watch_absent.c.)
  */
 
 /* Answers that a tree waits for: enough to keep a server busy; few enough for heartbeats not to
@@ -113,8 +113,6 @@ static void looked(struct zr_timer *timer)
                      proof_us);
     }
     tree->looked_us = zr_engine_now_us(tree->session->engine);
-    if (tree->root->absent)
-        zr_tree_need(tree->root, ZR_ON_NODE, proof_us);
 }
 
 void zr_tree_hidden(struct zr_tree_node *node, bool hidden)
@@ -127,7 +125,7 @@ void zr_tree_hidden(struct zr_tree_node *node, bool hidden)
         zr_unlink(&node->in_hidden);
     else if (!zr_linked(&node->in_hidden))
         zr_list_append(&tree->hidden, &node->in_hidden);
-    if ((hidden || node->absent) && tree->look.fire == NULL)
+    if (hidden && tree->look.fire == NULL)
         zr_timer_start(&engine->timers, &tree->look, zr_engine_now_us(engine) + LOOK_US, looked);
 }
 

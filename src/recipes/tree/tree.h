@@ -87,7 +87,7 @@ struct zr_tree {
     struct zr_list unsettled; /* by in_unsettled, the oldest proof first */
     struct zr_timer rest;
     struct zr_list hidden;  /* by in_hidden: the server may keep their events back */
-    struct zr_timer look;   /* then they are read again, or the root that is absent */
+    struct zr_timer look;   /* then they are read again */
     int64_t looked_us;      /* while any is hidden: all were so then, or later */
     int in_flight;          /* answers that it waits for */
     bool answered;          /* a server has answered in this session's generation */
@@ -165,8 +165,8 @@ void zr_tree_told(struct zr_follower *follower, unsigned used_up);
 /* It is asked for again after a while. */
 void zr_tree_rest(struct zr_tree_node *node, enum zr_status why);
 
-/* Part of its news may be kept back (hidden), or it is absent: it is read again after a minute.
-   Otherwise that is not needed any more. */
+/* Part of its news may be kept back (hidden): it is read again after a minute. Otherwise that is
+   not needed any more. */
 void zr_tree_hidden(struct zr_tree_node *node, bool hidden);
 
 /* Why it could not be read; ZR_OK: it was read, or is not kept. */
