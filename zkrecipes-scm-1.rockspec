@@ -363,6 +363,7 @@ build = {
         "src/recipes/queue/read_items.c",
         "src/recipes/queue/redrive.c",
         "src/recipes/queue/remove.c",
+        "src/recipes/queue/room.c",
         "src/recipes/queue/simple.c",
         "src/recipes/queue/simple_list.c",
         "src/recipes/queue/simple_shared.c",

@@ -31,6 +31,7 @@ struct zr_call {
                                ZR_LOST */
     int generation;         /* of the session; if bound */
     bool tried;             /* it was sent, perhaps in vain */
+    bool counted;           /* ephemerals.h: the bytes of its ephemeral nodes were reserved once */
     int sent_in;            /* the generation in which it was sent last */
     struct zr_watch *watch; /* for which the request that was sent last leaves a watch; or null */
     size_t reserved;        /* see ephemerals.h */

@@ -20,9 +20,10 @@
  * other: an audit.
  *
  * What can go wrong: the answer to a create is lost. The znode may be there, so it gets an entry as
- * if it certainly were. If the server appended a number to its name, the path is unknown, and the
- * bytes count until the session ends. If there is no memory for an entry, the bytes count until
- * then too: it is better to count too many than too few.
+ * if it certainly were; if the call is sent again, that entry counts for it. If the server appended
+ * a number to its name, the path is unknown, and the bytes count until the session ends. If there
+ * is no memory for an entry, the bytes count until then too: it is better to count too many than
+ * too few.
  */
 
 #define LENGTH_BYTES 4 /* in front of each path */
@@ -99,6 +100,12 @@ bool zr_ephemerals_take(struct zr_session *session, size_t bytes)
     return taken;
 }
 
+size_t zr_ephemerals_room(const struct zr_session *session)
+{
+    size_t used = session->ephemeral.used;
+    return used < ZR_EPHEMERAL_BYTES_MAX ? ZR_EPHEMERAL_BYTES_MAX - used : 0;
+}
+
 void zr_ephemerals_give(struct zr_session *session, size_t bytes)
 {
     zr_budget_give(&session->ephemeral, bytes);
@@ -130,6 +137,7 @@ enum zr_status zr_ephemerals_reserve(struct zr_call *call)
     if (bytes > 0 && !zr_ephemerals_take(call->session, bytes))
         return ZR_FULL;
     call->reserved = bytes;
+    call->counted = bytes > 0;
     return ZR_OK;
 }
 
@@ -145,6 +153,20 @@ void zr_ephemerals_gone(struct zr_session *session, const char *path)
     zr_free(entry);
 }
 
+/* True if the bytes of this part are reserved. If they are not, the call was sent before, and they
+   went to an entry, which may be gone by now. */
+static bool has_bytes(struct zr_call *call, size_t bytes, const char *path)
+{
+    struct zr_session *session = call->session;
+    if (call->reserved >= bytes)
+        return true;
+    if (path == NULL || zr_table_find(&session->ephemerals, path) != NULL ||
+        !zr_ephemerals_take(session, bytes))
+        return false;
+    call->reserved += bytes;
+    return true;
+}
+
 /* From now on the bytes that were reserved for this part belong to the node at `path`; null: the
    node's name is not known. */
 static void remember(struct zr_call *call, const struct zr_request *part, const char *path)
@@ -152,6 +174,8 @@ static void remember(struct zr_call *call, const struct zr_request *part, const 
     struct zr_session *session = call->session;
     size_t bytes = zr_ephemeral_bytes(strlen(part->path));
     size_t length = path != NULL ? strlen(path) : 0;
+    if (!has_bytes(call, bytes, path))
+        return;
     struct entry *entry = path != NULL ? zr_alloc(sizeof(*entry) + length + 1) : NULL;
     call->reserved -= bytes;
     if (entry != NULL) {
@@ -176,11 +200,11 @@ static void remember_unsure(struct zr_call *call, const struct zr_request *part)
 static void settle(struct zr_call *call, const struct zr_request *part)
 {
     const struct zr_request *whole = &call->request;
-    bool lost = whole->status == ZR_CONNECTION_LOSS && whole->sent;
+    bool unknown = whole->status == ZR_CONNECTION_LOSS || whole->status == ZR_NO_MEMORY;
     if (part->op == ZR_OP_CREATE) {
-        if (call->reserved > 0 && makes_ephemeral(part) && lost)
+        if (call->counted && makes_ephemeral(part) && unknown && whole->sent)
             remember_unsure(call, part);
-        else if (call->reserved > 0 && makes_ephemeral(part) && whole->status == ZR_OK)
+        else if (call->counted && makes_ephemeral(part) && whole->status == ZR_OK)
             remember(call, part, part->created);
     } else if (part->status == ZR_NO_NODE || (part->op == ZR_OP_DELETE && whole->status == ZR_OK)) {
         zr_ephemerals_gone(call->session, part->path);
@@ -191,7 +215,7 @@ void zr_ephemerals_answered(struct zr_call *call)
 {
     if (call->sent_in != call->session->generation)
         return; /* everything that it made is gone */
-    if (call->session->ephemerals.count == 0 && call->reserved == 0)
+    if (call->session->ephemerals.count == 0 && !call->counted)
         return;
     size_t count;
     const struct zr_request *parts = parts_of(&call->request, &count);

@@ -21,6 +21,7 @@ size_t zr_ephemeral_bytes(size_t length);
    subtracts them. */
 bool zr_ephemerals_take(struct zr_session *session, size_t bytes);
 void zr_ephemerals_give(struct zr_session *session, size_t bytes);
+size_t zr_ephemerals_room(const struct zr_session *session); /* how many can still be taken */
 
 /*
  * If this call creates an ephemeral node, reserves room for it. The bytes count as long as the node
@@ -32,7 +33,8 @@ enum zr_status zr_ephemerals_reserve(struct zr_call *call);
 /* The session calls this: the call was answered. */
 void zr_ephemerals_answered(struct zr_call *call);
 
-/* The session calls this: an event says that the node at this path was deleted. */
+/* The node at this path is not there: an event says that it was deleted (the session calls this),
+   or the caller has found out what a call did whose answer was lost. */
 void zr_ephemerals_gone(struct zr_session *session, const char *path);
 
 /* The session calls this: its generation is over, and its ephemeral nodes are gone. */

@@ -119,6 +119,7 @@ struct zr_session {
     size_t out_bytes;                         /* of data, in what is in flight */
     uint64_t tags;                            /* how many zr_session_tag has given */
     struct zr_table watches, listings, seats; /* watch.h, listing.h, seat.h */
+    struct zr_table queues;                   /* recipes/queue/room.c: by path */
     struct zr_table strangers;                /* strangers.h ... */
     struct zr_list strangers_met;             /* ... the one that was met last at the end */
     struct zr_timer strangers_due;            /* ... when the first of them is forgotten */

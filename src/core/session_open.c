@@ -149,6 +149,7 @@ void zr_session_free(struct zr_object *object)
     zr_table_fini(&session->watches);
     zr_table_fini(&session->listings);
     zr_table_fini(&session->seats);
+    zr_table_fini(&session->queues);
     zr_table_fini(&session->ephemerals);
     zr_timer_stop(&engine->timers, &session->lease);
     zr_timer_stop(&engine->timers, &session->reopen);

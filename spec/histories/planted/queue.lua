@@ -195,6 +195,13 @@ return {
   bug("nobody looks when an item is due", "consumer.c", "    zr_consumer_happened(ZR_HOLDER(timer, struct zr_queue, consumer.due));",
     "    (void)timer;"),
   bug("an ack that was canceled is not in doubt", "finish.c", "    claim->doubts[doubt] = true;\n", ""),
+  bug("claims count for no bytes", "work.c", "    enum zr_status status = zr_ephemerals_reserve(call);\n",
+    "    enum zr_status status = ZR_OK;\n"),
+  bug("claims that were not made count for bytes", "work.c",
+    "            zr_ephemerals_gone(task->session, full);\n", "            (void)0;\n"),
+  bug("a claim counts for bytes after an ack whose answer was lost", "append.c",
+    "        zr_ephemerals_gone(task->session, full);\n", "        (void)0;\n"),
+  bug("a znode in consumers counts for no bytes", "attend.c", "    status = zr_ephemerals_reserve(*call);\n", "    status = ZR_OK;\n"),
   bug("an idle lock that was lost counts as held", "idle.c",
     "    if (consumer->hold != NULL && !zr_idle_holds(queue)) {", "    if (false) {"),
 }

@@ -25,10 +25,12 @@
 --   order       the items of one producer come in their order, if there are no faults; and an item whose put began after that of another
 --               one had ended comes behind it
 --   left        in the end there is no claim, no idle lock, no item and no void znode, and the count is 0
+--   bytes       a session counts the bytes of all ephemeral znodes that it has, and in the end no others
 --   late        after the faults all items are done in time; and a try never waits for longer than a request may
 --   spin        the number of requests is bounded, also with foreign znodes among the items
 
 local actors = require "spec.histories.queue.actors"
+local bytes = require "spec.histories.queue.bytes"
 local ids = require "spec.histories.queue.ids"
 local arguments = require "zkrecipes.recipes.queue.arguments"
 local layout = require "spec.support.queue_layout"
@@ -193,6 +195,7 @@ local function wait_until_empty(history, zk, queue)
       deadline = world:now() + actors.DRAIN
     end
     check_requests(history, zk)
+    bytes.check_least(history)
     if world:now() > deadline then violation(history, "late", world:dump("/jobs")) end
     zk.sleep(0.5)
   end
@@ -254,6 +257,7 @@ local function check_left(history, queue, zk)
     local names = world:children("/jobs/" .. folder) or {}
     if #names > 0 then violation(history, "left", folder .. ": " .. table.concat(names, " ")) end
   end
+  bytes.check(history, zk)
 end
 
 local function check_order(history)

@@ -320,7 +320,7 @@ describe("ack_all", function()
   end))
 
   it("acks one by one what is too large for one request", with_items(1, function(world, zk)
-    local mine, items = zk.session():queue("/" .. ("q"):rep(6000)), {}
+    local mine, items = zk.session():queue("/" .. ("q"):rep(5400)), {}
     for i = 1, 100 do
       assert(mine:put(tostring(i)))
       items[i] = assert(mine:claim(5))

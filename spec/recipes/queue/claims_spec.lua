@@ -23,7 +23,7 @@ describe("a handle's claims", function()
   it("are at most 5,000: the next claim is refused until an item is given back", in_world(MOST + 2, function(world, queue)
     local items = {}
     for i = 1, MOST do items[i] = assert(queue:claim(0)) end
-    assert.matches("^queue:claim /jobs: this process has 5000 claims", fails("full", queue:claim(0)))
+    assert.matches("^queue:claim /jobs: this session has 5000 claims of the queue", fails("full", queue:claim(0)))
     fails("full", queue:claim())
     assert.equal(MOST, #world:children("/jobs/claims"))
     assert(items[1]:ack())

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/ephemerals.h"
 #include "core/names.h"
 #include "recipes/queue/claims.h"
 #include "recipes/queue/put.h"
@@ -63,9 +64,21 @@ static bool has_id(struct zr_task *task, const struct zr_request *answer)
     return answer->status == ZR_OK && zr_put_says_ours(zr_put_of(task), answer->data_reply);
 }
 
+/* Our claim was deleted together with the item, and no answer has told so. */
+static void claim_gone(struct zr_task *task)
+{
+    const struct zr_put *put = zr_put_of(task);
+    char *full = put->held ? zr_queue_full(zr_queue_of(task), put->claim.at, "") : NULL;
+    if (full != NULL)
+        zr_ephemerals_gone(task->session, full);
+    zr_free(full);
+}
+
 static bool is_moved(struct zr_task *task, const struct zr_request *answer)
 {
     zr_put_of(task)->doubted = true;
+    if (answer->status == ZR_NO_NODE)
+        claim_gone(task);
     return answer->status == ZR_NO_NODE;
 }
 
@@ -149,10 +162,12 @@ static void void_missing(struct zr_task *task)
 
 static void looked_for(struct zr_task *task)
 {
-    if (task->outcome == ZR_NO_NODE)
+    if (task->outcome == ZR_NO_NODE) {
+        claim_gone(task);
         zr_put_end(task);
-    else
+    } else {
         zr_verb_fail(task, task->outcome == ZR_OK ? ZR_BAD_VERSION : task->outcome);
+    }
 }
 
 static void settled(struct zr_task *task)

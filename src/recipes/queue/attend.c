@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/ephemerals.h"
 #include "core/names.h"
 #include "recipes/queue/claims.h"
 
@@ -64,16 +65,28 @@ static enum zr_status make_name(struct zr_queue *queue)
     return ZR_OK;
 }
 
+/* gives: call. */
+static enum zr_status new_create(struct zr_task *task, struct zr_call **call)
+{
+    enum zr_status status = zr_call_new(task->session, ZR_OP_CREATE, consumer_of(task)->presence,
+                                        (struct zr_bytes){"", 0}, call);
+    if (status != ZR_OK)
+        return status;
+    (*call)->request.mode = ZR_EPHEMERAL;
+    status = zr_ephemerals_reserve(*call);
+    if (status != ZR_OK)
+        zr_call_free(*call);
+    return status;
+}
+
 static void create(struct zr_task *task)
 {
     struct zr_call *call;
-    enum zr_status status = zr_call_new(task->session, ZR_OP_CREATE, consumer_of(task)->presence,
-                                        (struct zr_bytes){"", 0}, &call);
+    enum zr_status status = new_create(task, &call);
     if (status != ZR_OK) {
         zr_verb_fail(task, status);
         return;
     }
-    call->request.mode = ZR_EPHEMERAL;
     call->bound = true;
     call->generation = task->session->generation;
     zr_verb_request(task, call, true, ZR_STEP(created));

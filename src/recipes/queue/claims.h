@@ -136,7 +136,7 @@ struct zr_worker {
     size_t spare;           /* ... so many of them for the stock */
     uint64_t drops;         /* of the stock, when it began */
     size_t count, got;      /* the items; the first of them that are ours */
-    size_t at;              /* read_items.c: the item that is looked at */
+    size_t at;              /* the item that is looked at */
     size_t reading;         /* ... reads whose answers are still to come */
     struct zr_signal read;  /* ... the last one has come */
     size_t to;              /* work.c: the transaction claims the items from `got` up to this one */
@@ -187,9 +187,19 @@ bool zr_was_faster(enum zr_status status);
 /* take.c. Step: takes the item that was read. */
 void zr_take_item(struct zr_task *task);
 
-/* ---- stock.c: items that were claimed before a caller asked for them ------------------------ */
+/* ---- room.c: how many claims are allowed --------------------------------------------------- */
 
-#define ZR_CLAIMS_MAX 5000 /* of one process. The end of a session is one transaction. */
+#define ZR_CLAIMS_MAX 5000 /* of one path, in one session; waiting calls included */
+
+/* join: a new handle. Errors: ZR_NO_MEMORY. part: it is freed. */
+enum zr_status zr_room_join(struct zr_queue *queue);
+void zr_room_part(struct zr_queue *queue);
+
+/* used: by all handles of the path. for_stock: how many more there may be, also for their bytes. */
+size_t zr_room_used(const struct zr_queue *queue);
+size_t zr_room_for_stock(const struct zr_queue *queue);
+
+/* ---- stock.c: items that were claimed before a caller asked for them ------------------------ */
 
 /* How many items it needs, besides those that are coming. */
 size_t zr_stock_room(const struct zr_queue *queue);

@@ -141,6 +141,7 @@ static void free_queue(struct zr_object *self)
         free_lane(ZR_HOLDER(node, struct zr_lane, node));
     }
     zr_table_fini(&queue->lanes);
+    zr_room_part(queue);
     zr_znode_free(self);
 }
 
@@ -188,7 +189,10 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
     queue->bucket_size = args->at[1].integer;
     zr_consumer_init(queue, args->at[2].integer, args->at[3].integer);
     queue->capacity = args->at[4].integer;
-    return ZR_OK;
+    status = zr_room_join(queue);
+    if (status != ZR_OK)
+        zr_object_unref(*object);
+    return status;
 }
 
 const struct zr_recipe zr_queue_recipe = {

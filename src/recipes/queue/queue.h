@@ -154,6 +154,8 @@ struct zr_consumer {
 
 struct zr_queue {
     struct zr_znode znode;
+    struct zr_queue_room *room; /* room.c: shared by the handles of the path ... */
+    struct zr_link in_room;     /* ... */
     struct zr_table lanes;
     struct zr_consumer consumer;
     int64_t bucket_size;   /* items after which a bucket is sealed */

@@ -26,11 +26,9 @@ size_t zr_stock_room(const struct zr_queue *queue)
 {
     const struct zr_consumer *consumer = &queue->consumer;
     size_t have = consumer->stock_count + consumer->coming;
-    size_t used = consumer->claims + consumer->working + consumer->waiting;
-    if (consumer->forgotten || !consumer->batch.own || have >= consumer->depth ||
-        used >= ZR_CLAIMS_MAX)
+    if (consumer->forgotten || !consumer->batch.own || have >= consumer->depth)
         return 0;
-    return least(consumer->depth - have, ZR_CLAIMS_MAX - used);
+    return least(consumer->depth - have, zr_room_for_stock(queue));
 }
 
 bool zr_stock_is_low(const struct zr_queue *queue)

@@ -193,8 +193,10 @@ static void enter_line(struct zr_task *task)
     }
     size_t early =
         consumer->stock_count + consumer->coming; /* one of these may be for the caller */
-    if (consumer->claims + consumer->working + consumer->waiting >= ZR_CLAIMS_MAX + early) {
-        zr_task_explain(task, "this process has %d claims, waiting calls included; ack some first",
+    if (zr_room_used(zr_queue_of(task)) >= ZR_CLAIMS_MAX + early) {
+        zr_task_explain(task,
+                        "this session has %d claims of the queue, waiting calls included; ack some "
+                        "first",
                         ZR_CLAIMS_MAX);
         zr_verb_fail(task, ZR_FULL);
         return;

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/ephemerals.h"
 #include "recipes/queue/claims.h"
 
 /*
@@ -91,15 +92,40 @@ static void refused_by(struct zr_task *task, size_t part, enum zr_status status)
     zr_work_claim(task);
 }
 
-static void looked(struct zr_task *task)
+/* An answer was lost, and the transaction was not done: its claims do not count. */
+static void not_done(struct zr_task *task)
 {
     const struct zr_worker *worker = zr_worker_of(task);
-    if (task->outcome == ZR_OK && says_ours(worker, &task->call->request))
+    for (size_t i = worker->got; i < worker->to; i++) {
+        char *full = zr_queue_full(zr_queue_of(task), worker->claims[i]->claimed, "");
+        if (full != NULL)
+            zr_ephemerals_gone(task->session, full);
+        zr_free(full);
+    }
+}
+
+static void look(struct zr_task *task);
+
+/* An item that is gone tells nothing: then the next one does. */
+static void looked(struct zr_task *task)
+{
+    struct zr_worker *worker = zr_worker_of(task);
+    if (task->outcome == ZR_OK && says_ours(worker, &task->call->request)) {
         done(task);
-    else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+    } else if (task->outcome == ZR_NO_NODE && ++worker->at < worker->to) {
+        look(task);
+    } else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE) {
+        not_done(task);
         refused_by(task, worker->refused, worker->refusal);
-    else
+    } else {
         zr_work_failed(task, task->outcome);
+    }
+}
+
+static void look(struct zr_task *task)
+{
+    const struct zr_worker *worker = zr_worker_of(task);
+    zr_queue_read(task, ZR_OP_GET, worker->claims[worker->at]->path, "", ZR_STEP(looked));
 }
 
 /* The first part for which the server has refused the transaction. */
@@ -117,10 +143,18 @@ static void refused(struct zr_task *task)
     struct zr_worker *worker = zr_worker_of(task);
     worker->refused = refused_part(&task->call->request);
     worker->refusal = task->outcome;
+    worker->at = worker->got;
     if (worker->doubted)
-        zr_verb_read(task, ZR_OP_GET, worker->asked, false, ZR_STEP(looked));
+        look(task);
     else
         refused_by(task, worker->refused, worker->refusal);
+}
+
+static void failed(struct zr_task *task)
+{
+    if (zr_worker_of(task)->doubted && !task->doubtful)
+        not_done(task);
+    zr_work_failed(task, task->outcome);
 }
 
 static void answered(struct zr_task *task)
@@ -130,7 +164,7 @@ static void answered(struct zr_task *task)
     else if (zr_was_faster(task->outcome))
         refused(task);
     else
-        zr_work_failed(task, task->outcome);
+        failed(task);
 }
 
 /* gives: what the item holds if the claim is ours. */
@@ -162,6 +196,19 @@ static enum zr_status add_claim(const struct zr_worker *worker, const struct zr_
     return ZR_OK;
 }
 
+/* The claims count among the session's ephemeral znodes. If there is no room for one, it is freed.
+ */
+static enum zr_status reserve(struct zr_worker *worker, struct zr_call *call)
+{
+    enum zr_status status = zr_ephemerals_reserve(call);
+    if (status == ZR_OK)
+        return status;
+    zr_call_free(call);
+    worker->errand.queue->consumer.fresh_until_us = 0; /* they are ahead of the rest of the batch */
+    worker->why = "the session has no room for another claim; ack some items first";
+    return status;
+}
+
 static enum zr_status new_multi(struct zr_task *task, struct zr_call **call)
 {
     struct zr_worker *worker = zr_worker_of(task);
@@ -177,6 +224,8 @@ static enum zr_status new_multi(struct zr_task *task, struct zr_call **call)
         parts[2 * count] =
             (struct zr_request){.op = ZR_OP_CHECK, .path = presence, .version = ZR_ANY_VERSION};
         status = zr_call_new_multi(task->session, NULL, parts, 2 * count + 1, call);
+        if (status == ZR_OK)
+            status = reserve(worker, *call);
     }
     while (added > 0)
         zr_free((char *)parts[2 * --added + 1].data.at);
@@ -184,15 +233,17 @@ static enum zr_status new_multi(struct zr_task *task, struct zr_call **call)
     return status;
 }
 
-/* As many items as fit into one transaction. */
-static size_t fitting(const struct zr_worker *worker)
+/* As many items as fit into one transaction, and into the room for ephemeral znodes; but one. */
+static size_t fitting(const struct zr_worker *worker, const struct zr_session *session)
 {
-    size_t to = worker->got, bytes = 0;
+    size_t to = worker->got, bytes = 0, room = zr_ephemerals_room(session);
     while (to < worker->count) {
         const struct zr_claim *claim = worker->claims[to];
+        size_t takes = zr_ephemeral_bytes(strlen(session->namespace) + strlen(claim->claimed));
         bytes += ZR_HEADER_MAX + claim->entry.data.length + 2 * strlen(claim->path);
-        if (bytes > BYTES_MAX && to > worker->got)
+        if ((bytes > BYTES_MAX || takes > room) && to > worker->got)
             break;
+        room -= takes < room ? takes : room;
         to++;
     }
     return to;
@@ -203,7 +254,7 @@ static void claim_items(struct zr_task *task)
 {
     struct zr_worker *worker = zr_worker_of(task);
     struct zr_call *call;
-    worker->to = fitting(worker);
+    worker->to = fitting(worker, task->session);
     zr_session_tag(task->session, task->session->id, worker->tag);
     zr_free(worker->asked);
     worker->asked = zr_queue_full(zr_queue_of(task), worker->claims[worker->got]->path, "");
