@@ -3,6 +3,7 @@
 local core = require "zkrecipes.core"
 local layout = require "spec.support.queue_layout"
 local ids = require "spec.histories.queue.ids"
+local lists = require "spec.histories.queue.lists"
 
 local M = {}
 
@@ -102,17 +103,6 @@ local function put(history, queue, zk, name)
   if history.removes and id and history.roll(2) == 0 then remove(history, queue, name) end
 end
 
--- put_all may put all items, or only the first ones.
-local function put_all(history, queue, list)
-  local timeout = history.capacity and history.roll(2) == 0 and history.roll(3) or nil
-  local ok, _, code, count = queue:put_all(list, timeout)
-  for j = 1, #list do
-    local done = ok or j <= count
-    note_put(history, list[j], done, code)
-  end
-  check_room(history)
-end
-
 -- Many coroutines of a producer put plain items into the queue at the same moment, so buckets are filled by several processes at once. Some
 -- producers die meanwhile.
 local function produce_crowd(history, zk, queue, number)
@@ -149,7 +139,10 @@ function M.produce(history, zk, number)
     if history.roll(5) == 0 and (history.mode ~= "producers" or history.simple) then
       local list = {}
       for j = 1, 1 + history.roll(history.capacity and AT_ONCE or 6) do list[j] = ("%d:%03d.%d"):format(number, i, j) end
-      put_all(history, queue, list)
+      lists.put(history, queue, list, note_put)
+      check_room(history)
+    elseif lists.are_watched(history) and history.roll(3) == 0 then
+      lists.put_watched(history, zk, queue, ("%d:%03d"):format(number, i), note_put)
     else
       put(history, queue, zk, ("%d:%03d"):format(number, i))
     end
@@ -172,6 +165,7 @@ end
 
 local function check_given(history, item, session, began)
   local name, held = item.data, history.held[item.data]
+  history.seen[name] = true
   check_item(history, name, item.path, began)
   if held and held.path == item.path and held.id ~= session.id and held.id and history.world:alive(held.id) then
     violation(history, "exclusive", name .. " is given to two")

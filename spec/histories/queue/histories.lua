@@ -21,7 +21,7 @@
 --   attempts    no item is given more often than `attempts` allows
 --   over        no item is given whose session is over, however late its consumer runs (if nobody else ends sessions)
 --   exclusive   no item is given while the session of a consumer that holds it lives
---   twice       no item is done twice, unless a fault excuses it
+--   twice       no item is done twice, unless a fault excuses it (lists.lua: a lost answer does not, while an item of its list is there)
 --   order       the items of one producer come in their order, if there are no faults; and an item whose put began after that of another
 --               one had ended comes behind it
 --   left        in the end there is no claim, no idle lock, no item and no void znode, and the count is 0
@@ -34,6 +34,7 @@ local bytes = require "spec.histories.queue.bytes"
 local ids = require "spec.histories.queue.ids"
 local arguments = require "zkrecipes.recipes.queue.arguments"
 local layout = require "spec.support.queue_layout"
+local lists = require "spec.histories.queue.lists"
 local parse = require "spec.histories.options"
 local sim = require "zkrecipes.sim"
 
@@ -63,7 +64,7 @@ local function new_history(seed)
   for _ = 1, 5 do roll(2) end
   local history = { seed = seed, roll = roll, mode = MODES[seed % #MODES + 1],
     world = sim.new { seed = seed, trace = options.seed and print },
-    dead = {}, began = {}, ended = {},
+    dead = {}, began = {}, ended = {}, seen = {}, lists = {},
     put = {}, maybe = {}, refused = {}, removed = {}, maybe_removed = {}, absent = {}, taken = {}, gone = 0, done = {},
     held = {}, order = {}, producing = 0, consumers = {}, stop = false }
   history.simple = roll(8) == 0
@@ -296,6 +297,8 @@ local function check_end(history, dead)
   local excused = history.unsure or history.unlisted or #names <= actors.missing(history)
   if not excused then violation(history, "lost", table.concat(names, " ")) end
   if history.redrives and next(dead) then violation(history, "redriven", next(dead) .. " is dead again") end
+  local doubled = lists.doubled(history)
+  if doubled then violation(history, "twice", doubled .. " of a list that was there") end
   if history.exact then
     check_order(history)
     check_line(history)

@@ -25,9 +25,9 @@
  *
  * What can go wrong: the bucket is sealed, or was emptied and deleted: read the lane's tail. A
  * directory does not exist yet: make it. The id's znode exists: look at it (known_id.c). The item
- * that is moved has changed: fail. The answer is lost: an item with our tag is in the bucket if the
- * transaction was done; if there is an id, its znode has our tag; a moved item is gone; an item
- * that was given back has no claim.
+ * that is moved has changed: fail. The answer is lost: an item of ours is in the bucket if the
+ * transaction was done, unless other processes have acked or moved all of them by then; if there is
+ * an id, its znode has our tag; a moved item is gone; an item that was given back has no claim.
  */
 
 static bool is_delayed(const struct zr_put *put)
@@ -42,8 +42,8 @@ bool zr_put_may_be_sealed(const struct zr_put *put)
 
 /* ---- Lost answers -------------------------------------------------------------------------- */
 
-/* Notes the name. A void znode tells that the create was done, but not the transaction, which puts
-   the item again. */
+/* All items of a list were put, or none: one that is still there tells. Notes its name. A void
+   znode tells that the create was done, but not the transaction, which puts the item again. */
 static bool in_bucket(struct zr_task *task, const struct zr_request *answer)
 {
     struct zr_put *put = zr_put_of(task);
@@ -51,7 +51,7 @@ static bool in_bucket(struct zr_task *task, const struct zr_request *answer)
     int64_t size = zr_queue_of(task)->bucket_size;
     for (size_t i = 0; names != NULL && i < names->count; i++) {
         const char *name = names->at[i];
-        if (!zr_item_has_tag(name, put->tag) || (!put->plain && zr_is_void(name, size)))
+        if (!zr_item_in_list(name, put->tag) || (!put->plain && zr_is_void(name, size)))
             continue;
         snprintf(put->created, sizeof(put->created), "%s", name);
         return true;
@@ -160,14 +160,18 @@ static void void_missing(struct zr_task *task)
     zr_put_append(task);
 }
 
+static void was_done_before(struct zr_task *task)
+{
+    claim_gone(task);
+    zr_put_end(task);
+}
+
 static void looked_for(struct zr_task *task)
 {
-    if (task->outcome == ZR_NO_NODE) {
-        claim_gone(task);
-        zr_put_end(task);
-    } else {
+    if (task->outcome == ZR_NO_NODE)
+        was_done_before(task);
+    else
         zr_verb_fail(task, task->outcome == ZR_OK ? ZR_BAD_VERSION : task->outcome);
-    }
 }
 
 static void settled(struct zr_task *task)
@@ -185,7 +189,7 @@ static void not_as_expected(struct zr_task *task, enum zr_status status)
 {
     const struct zr_put *put = zr_put_of(task);
     if (put->doubted && put->put_count.at != NULL)
-        zr_put_end(task);
+        was_done_before(task);
     else if (put->doubted)
         zr_queue_read(task, ZR_OP_SYNC, zr_queue_of(task)->znode.path, "", ZR_STEP(settled));
     else

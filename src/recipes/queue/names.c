@@ -122,15 +122,33 @@ bool zr_is_item(const char *name, bool delayed)
     return strlen(at) == 10 && digits(at, 10, 10) >= 0;
 }
 
-/* The number in the middle of a tag says how many znodes follow that were made together with it. */
+/* The texts of a tag before and behind the number in the middle are the same in a list. */
+bool zr_item_in_list(const char *name, const char *tag)
+{
+    char own[ZR_ITEM_TAG];
+    if (!zr_is_item(name, false) && !zr_is_item(name, true))
+        return false;
+    zr_item_tag(name, own);
+    size_t before = strcspn(own, "_"), length = strlen(tag);
+    return before < length && memcmp(own, tag, before + 1) == 0 &&
+           strcmp(strrchr(own, '_'), strrchr(tag, '_')) == 0;
+}
+
+static bool is_plain_item(const char *name)
+{
+    const char *mark = name + strlen(name) - 10 - strlen(PLAIN_MARK);
+    return zr_is_item(name, false) && strncmp(mark, PLAIN_MARK, strlen(PLAIN_MARK)) == 0;
+}
+
+/* The number in the middle of the tag. */
+int64_t zr_item_following(const char *name)
+{
+    return is_plain_item(name) ? strtoll(strchr(name, '_') + 1, NULL, 10) : 0;
+}
+
 bool zr_is_void(const char *name, int64_t size)
 {
-    if (!zr_is_item(name, false))
-        return false;
-    const char *mark = name + strlen(name) - 10 - strlen(PLAIN_MARK);
-    if (strncmp(mark, PLAIN_MARK, strlen(PLAIN_MARK)) != 0)
-        return false;
-    return strtoll(strchr(name, '_') + 1, NULL, 10) >= size - zr_item_number(name);
+    return is_plain_item(name) && zr_item_following(name) >= size - zr_item_number(name);
 }
 
 int64_t zr_item_due(const char *name)

@@ -28,7 +28,8 @@
  *
  * Each claim changes the version of the item, so a request that claims, acks or moves an item names
  * the version that its sender has read. An item keeps its tag when it is moved, and its tombstone
- * has the same tag. In a list, only the tag of the first item is like no other.
+ * has the same tag. No two items have the same one. The tags of a list differ only in the number in
+ * the middle.
  */
 
 #include <stdbool.h>
@@ -61,8 +62,14 @@ int64_t zr_bucket_of_name(const char *name);
 /* The number at the end of an item's path, or -1. */
 int64_t zr_item_number(const char *path);
 
-/* True if the name is that of an item, or of a void znode, with this tag. */
+/* True if the name is that of an item, or of a void znode, with this tag; or with this one or that
+   of an item of the same list. */
 bool zr_item_has_tag(const char *name, const char *tag);
+bool zr_item_in_list(const char *name, const char *tag);
+
+/* How many znodes of the same list follow the one with this name in its bucket, if it was put by a
+   plain create. */
+int64_t zr_item_following(const char *name);
 
 /* True if it is the name of an item, or of a void znode. The check is strict: a znode whose name
    only resembles ours belongs to another program. delayed: of one in /jobs/later. */

@@ -104,7 +104,8 @@ static void add_voids(struct parts *parts, const struct zr_put *put)
 {
     char name[ZR_BUCKET_NAME], tag[ZR_ITEM_TAG];
     const char *bucket = zr_bucket_name(put->voided_bucket, name);
-    int64_t first = zr_item_number(put->voided);
+    int64_t last = zr_item_number(put->voided) + zr_item_following(put->voided);
+    int64_t first = last - (int64_t)put->count + 1;
     for (size_t i = 0; i < put->count; i++) {
         zr_put_tag(put, i, tag);
         add(parts, ZR_OP_DELETE,

@@ -130,7 +130,7 @@ enum zr_status zr_put_new_creates(struct zr_put *put, struct zr_call **call)
     return status;
 }
 
-/* Of a list: the first znode. If the listing was read, in_bucket has noted the name. */
+/* Of a list: any znode, here the first. If the listing was read, in_bucket has noted the name. */
 static void note(struct zr_task *task)
 {
     const struct zr_request *answer = &task->call->request;
@@ -158,7 +158,7 @@ static void created(struct zr_task *task)
     struct zr_queue *queue = zr_queue_of(task);
     struct zr_put *put = zr_put_of(task);
     note(task);
-    int64_t last = zr_item_number(put->created) + (int64_t)put->count - 1;
+    int64_t last = zr_item_number(put->created) + zr_item_following(put->created);
     zr_lane_filled(queue, put->lane, put->bucket, last);
     if (zr_is_void(put->created, queue->bucket_size)) {
         put_again(task);

@@ -22,16 +22,11 @@ struct zr_put *zr_put_of(struct zr_task *task)
 
 /* ---- The steps ----------------------------------------------------------------------------- */
 
-/* The number in the middle says how many items follow in the same request (plain.c). No other tag
-   is like that of the first item. */
+/* The number in the middle says how many items follow in the same request (plain.c). */
 void zr_put_tag(const struct zr_put *put, size_t item, char *tag)
 {
-    size_t following = put->count - 1 - item;
-    if (item == 0)
-        snprintf(tag, ZR_ITEM_TAG, "%016" PRIx64 "_%zu_%" PRIu64, (uint64_t)put->tagged, following,
-                 put->number);
-    else
-        snprintf(tag, ZR_ITEM_TAG, "0_%zu_0", following);
+    snprintf(tag, ZR_ITEM_TAG, "%016" PRIx64 "_%zu_%" PRIu64, (uint64_t)put->tagged,
+             put->count - 1 - item, put->number);
 }
 
 /* Afterwards it is known when the item is due. */

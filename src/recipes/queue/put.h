@@ -31,7 +31,7 @@ struct zr_put {
     int64_t delay_us; /* 0: none */
     int64_t due_ms;   /* 0: it is not delayed, or the server's time is not known yet */
     struct zr_lane *lane;
-    char tag[ZR_ITEM_TAG]; /* of the first item */
+    char tag[ZR_ITEM_TAG]; /* of the first item; those of the others differ in one number */
     int64_t tagged;        /* ... the session in it */
     uint64_t number;       /* ... the number in it; 0: a move */
     char *id_path;         /* "/ids/2f/resize-17"; null: no id */
@@ -69,7 +69,7 @@ struct zr_put {
     bool plain;               /* plain.c: it was sent as creates */
     bool flies;               /* ... counted in the lane's `flight` ... */
     uint64_t epoch;           /* ... at this epoch of the lane */
-    int64_t voided_bucket;    /* ... the bucket and the name of its first void znode; "": none */
+    int64_t voided_bucket;    /* ... the bucket and the name of a void znode of it; "": none */
     char voided[ZR_ITEM_TAG + 32];
     void (*made)(struct zr_task *task); /* ... what to do then */
     void (*told)(struct zr_task *task);
