@@ -14,20 +14,23 @@
  *    same items. A consumer whose share is empty takes from the other shares.
  *
  * A znode that is no item but is named like one is read once; after that, this process's listings
- * leave it out.
+ * leave it out. They leave out an item that the session may not read or move, too, but only for a
+ * minute: its ACL may change, or the session's credentials.
  */
 
 #define BATCH 200 /* items that one listing gives out */
 #define FEW 10    /* the same, while more urgent items may come */
 #define FIRST "00000"
 #define DIGITS 10 /* at the end of an item's name */
+#define FORBIDDEN_US 60000000
 
 /* A znode that cannot be read as an item. */
 struct unreadable {
     struct zr_link link;
     struct zr_lane *lane;
     int64_t bucket;
-    bool there; /* it was in the listing that is looked at */
+    int64_t until_us; /* it is left out; 0: as long as it exists */
+    bool there;       /* it was in the listing that is looked at */
     char name[];
 };
 
@@ -82,28 +85,53 @@ int64_t *zr_buckets_in_order(const struct zr_names *names, size_t *count)
 
 /* ---- What cannot be read ------------------------------------------------------------------- */
 
-enum zr_status zr_leave_out(const struct zr_claim *claim)
-{
-    struct unreadable *one = zr_alloc(sizeof(*one) + strlen(claim->name) + 1);
-    if (one == NULL)
-        return ZR_NO_MEMORY;
-    one->lane = claim->lane;
-    one->bucket = claim->bucket;
-    strcpy(one->name, claim->name);
-    zr_list_append(&claim->queue->consumer.unreadable, &one->link);
-    return ZR_OK;
-}
-
-static struct unreadable *find(struct zr_consumer *consumer, const struct zr_batch *batch,
-                               const char *name)
+static struct unreadable *find(const struct zr_consumer *consumer, const struct zr_lane *lane,
+                               int64_t bucket, const char *name)
 {
     ZR_LIST_EACH (link, &consumer->unreadable) {
         struct unreadable *one = ZR_HOLDER(link, struct unreadable, link);
-        if (one->lane == batch->lane && one->bucket == batch->bucket &&
-            strcmp(one->name, name) == 0)
+        if (one->lane == lane && one->bucket == bucket && strcmp(one->name, name) == 0)
             return one;
     }
     return NULL;
+}
+
+/* gives: to the list. */
+static struct unreadable *add(struct zr_consumer *consumer, struct zr_lane *lane, int64_t bucket,
+                              const char *name)
+{
+    struct unreadable *one = zr_alloc(sizeof(*one) + strlen(name) + 1);
+    if (one == NULL)
+        return NULL;
+    one->lane = lane;
+    one->bucket = bucket;
+    strcpy(one->name, name);
+    zr_list_append(&consumer->unreadable, &one->link);
+    return one;
+}
+
+enum zr_status zr_leave_out(const struct zr_claim *claim)
+{
+    struct zr_consumer *consumer = &claim->queue->consumer;
+    return add(consumer, claim->lane, claim->bucket, claim->name) != NULL ? ZR_OK : ZR_NO_MEMORY;
+}
+
+bool zr_forbid(struct zr_queue *queue, struct zr_lane *lane, int64_t bucket, const char *name)
+{
+    struct zr_session *session = queue->znode.session;
+    struct unreadable *one = find(&queue->consumer, lane, bucket, name);
+    char number[ZR_BUCKET_NAME];
+    bool known = one != NULL;
+    if (!known) {
+        one = add(&queue->consumer, lane, bucket, name);
+        zr_engine_note(session, 'W',
+                       "queue %s: no permission to read or move %s%s/%s; it is skipped, and tried "
+                       "again from time to time",
+                       queue->znode.path, lane->path, zr_bucket_name(bucket, number), name);
+    }
+    if (one != NULL)
+        one->until_us = zr_engine_now_us(session->engine) + FORBIDDEN_US;
+    return !known;
 }
 
 static void forget(struct unreadable *one)
@@ -112,14 +140,12 @@ static void forget(struct unreadable *one)
     zr_free(one);
 }
 
-void zr_unreadable_prune(struct zr_search *look)
+void zr_unreadable_prune(struct zr_consumer *consumer, const struct zr_batch *batch)
 {
-    struct zr_consumer *consumer = &zr_queue_of(&look->queue_task.znode_task.task)->consumer;
-    const struct zr_batch *batch = &look->batch;
     if (zr_list_empty(&consumer->unreadable))
         return;
     for (size_t i = 0; i < batch->count; i++) {
-        struct unreadable *one = find(consumer, batch, batch->at[i]);
+        struct unreadable *one = find(consumer, batch->lane, batch->bucket, batch->at[i]);
         if (one != NULL)
             one->there = true;
     }
@@ -168,9 +194,17 @@ static bool is_worked_on(struct zr_consumer *consumer, const struct zr_batch *ba
     return zr_table_find(&consumer->working_on, path) != NULL;
 }
 
+static bool is_left_out(const struct zr_queue *queue, const struct zr_batch *batch,
+                        const char *name)
+{
+    const struct unreadable *one = find(&queue->consumer, batch->lane, batch->bucket, name);
+    int64_t now_us = zr_engine_now_us(queue->znode.session->engine);
+    return one != NULL && (one->until_us == 0 || now_us < one->until_us);
+}
+
 enum zr_status zr_batch_filter(struct zr_search *look)
 {
-    struct zr_consumer *consumer = &zr_queue_of(&look->queue_task.znode_task.task)->consumer;
+    struct zr_queue *queue = zr_queue_of(&look->queue_task.znode_task.task);
     struct zr_batch *batch = &look->batch;
     size_t count = 0;
     char *path = zr_alloc(strlen(batch->lane->path) + ZR_BUCKET_NAME + ZR_ITEM_TAG + 64);
@@ -178,8 +212,8 @@ enum zr_status zr_batch_filter(struct zr_search *look)
         return ZR_NO_MEMORY;
     for (size_t i = 0; i < batch->count; i++) {
         char *name = batch->at[i];
-        if (!is_claimed(look, name) && !is_worked_on(consumer, batch, path, name) &&
-            find(consumer, batch, name) == NULL)
+        if (!is_claimed(look, name) && !is_worked_on(&queue->consumer, batch, path, name) &&
+            !is_left_out(queue, batch, name))
             batch->at[count++] = name;
     }
     zr_free(path);

@@ -174,7 +174,7 @@ void zr_work_cut(struct zr_worker *worker);
 
 /* For steps. begin: it has items. claim: it has read them, and claims those that are not ours yet.
    more: it has none, and looks for others. item_failed: that at worker->at cannot be had, and one
-   caller is told why. */
+   caller is told why; if the session has no permission, only the first time. */
 void zr_work_begin(struct zr_task *task);
 void zr_work_claim(struct zr_task *task);
 void zr_work_more(struct zr_task *task);
@@ -290,8 +290,11 @@ bool zr_batch_has_next(const struct zr_queue *queue);
 /* The item is unreadable: later listings leave it out as long as its znode exists. Errors:
    ZR_NO_MEMORY. */
 enum zr_status zr_leave_out(const struct zr_claim *claim);
-/* Their bucket was listed: forgets those of its unreadable items that are gone. */
-void zr_unreadable_prune(struct zr_search *look);
+/* The session may not read the znode, or may not move it: leaves it out for a minute. True the
+   first time: then the log says so. An empty name: the bucket. */
+bool zr_forbid(struct zr_queue *queue, struct zr_lane *lane, int64_t bucket, const char *name);
+/* A bucket was listed: forgets those of its unreadable items that are gone. */
+void zr_unreadable_prune(struct zr_consumer *consumer, const struct zr_batch *batch);
 void zr_unreadable_clear(struct zr_queue *queue);
 
 /* ---- later.c ------------------------------------------------------------------------------- */

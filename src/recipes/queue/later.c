@@ -17,7 +17,8 @@
  * an item may come that much too early or too late, but is never lost.
  *
  * What can go wrong: another process has moved the item: the next one. It cannot be read: it stays.
- * A stranger has made a znode below it: it stays, and is tried again later.
+ * A stranger has made a znode below it, or the session may not read or move it: it stays, and is
+ * tried again later.
  */
 
 #define RETRY_MS 10000
@@ -60,11 +61,21 @@ static void forget_mover(struct zr_search *look)
     look->mover = NULL;
 }
 
+/* It stays, and is tried again later. An empty name: all that is due in this minute. */
+static void forbid(struct zr_task *task, const char *name)
+{
+    struct zr_search *look = zr_search_of(task);
+    look->stuck = true;
+    zr_forbid(zr_queue_of(task), look->lane, look->slot, name);
+}
+
 static void moved(struct zr_task *task)
 {
     enum zr_status status = zr_search_of(task)->errand.status;
     zr_search_of(task)->stuck |= status == ZR_NOT_EMPTY;
-    if (status == ZR_OK || zr_was_faster(status) || status == ZR_NOT_EMPTY)
+    if (status == ZR_NO_AUTH)
+        forbid(task, zr_search_of(task)->mover->name);
+    if (status == ZR_OK || zr_was_faster(status) || status == ZR_NOT_EMPTY || status == ZR_NO_AUTH)
         next_item(task);
     else
         zr_verb_fail(task, status);
@@ -92,6 +103,11 @@ static void move(struct zr_task *task)
 static void item_read(struct zr_task *task)
 {
     struct zr_claim *item = zr_search_of(task)->mover;
+    if (task->outcome == ZR_NO_AUTH) {
+        forbid(task, item->name);
+        next_item(task);
+        return;
+    }
     if (!answered(task))
         return;
     if (task->outcome == ZR_NO_NODE) {
@@ -160,20 +176,32 @@ static void next_item(struct zr_task *task)
     }
 }
 
-static void slot_listed(struct zr_task *task)
+static void take_slot(struct zr_task *task)
 {
     struct zr_search *look = zr_search_of(task);
-    if (!answered(task))
-        return;
     zr_free(look->due);
     zr_free(look->due_at);
     look->due = zr_take_names(task);
     look->due_at = zr_items_in_order(zr_queue_of(task), look->due, true, &look->due_count);
     look->due_next = 0;
-    if (look->due_at != NULL)
-        next_item(task);
-    else
+    if (look->due_at == NULL) {
         zr_verb_fail(task, ZR_NO_MEMORY);
+        return;
+    }
+    const struct zr_batch batch = {
+        .lane = look->lane, .bucket = look->slot, .at = look->due_at, .count = look->due_count};
+    zr_unreadable_prune(consumer_of(task), &batch);
+    next_item(task);
+}
+
+static void slot_listed(struct zr_task *task)
+{
+    if (task->outcome == ZR_NO_AUTH) {
+        forbid(task, "");
+        slot_over(task);
+    } else if (answered(task)) {
+        take_slot(task);
+    }
 }
 
 static void next_slot(struct zr_task *task)

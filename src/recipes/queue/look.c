@@ -167,7 +167,7 @@ static void sift(struct zr_task *task)
 {
     struct zr_search *look = zr_search_of(task);
     const char *root = zr_queue_of(task)->znode.path;
-    zr_unreadable_prune(look);
+    zr_unreadable_prune(&zr_queue_of(task)->consumer, &look->batch);
     look->empty = look->batch.count == 0;
     if (look->empty)
         no_item(task);

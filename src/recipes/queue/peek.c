@@ -55,7 +55,9 @@ static void item_read(struct zr_task *task)
 {
     struct zr_claim *item = of(task)->item;
     struct zr_request *answer = &task->call->request;
-    if (task->outcome == ZR_NO_NODE) {
+    if (task->outcome == ZR_NO_AUTH)
+        zr_forbid(item->queue, item->lane, item->bucket, item->name);
+    if (task->outcome == ZR_NO_NODE || task->outcome == ZR_NO_AUTH) {
         next(task);
         return;
     }

@@ -9,7 +9,8 @@
  * 3. Claim them (work.c), or take one (take.c).
  *
  * What can go wrong: the item is gone. It has had all its attempts: move it to the dead letters. A
- * znode cannot be read as an item: leave it out from now on. The connection is lost: read again.
+ * znode cannot be read as an item: leave it out from now on. The session may not read it: tell one
+ * caller, and leave it out for a while (batch.c). The connection is lost: read again.
  */
 
 static void consider(struct zr_task *task);

@@ -70,6 +70,14 @@ static void got(struct zr_task *task)
     zr_work_end(task);
 }
 
+/* The next one is taken instead, unless the caller is told. */
+static void forbidden(struct zr_task *task)
+{
+    zr_worker_of(task)->at = 0;
+    zr_work_item_failed(task, ZR_NO_AUTH);
+    zr_work_more(task);
+}
+
 static void taken(struct zr_task *task)
 {
     enum zr_status status = zr_worker_of(task)->errand.status;
@@ -79,6 +87,8 @@ static void taken(struct zr_task *task)
         gone(task);
     else if (status == ZR_CONNECTION_LOSS || status == ZR_NO_MEMORY)
         settle(task);
+    else if (status == ZR_NO_AUTH)
+        forbidden(task);
     else
         zr_work_failed(task, status);
 }

@@ -150,10 +150,19 @@ static void refused(struct zr_task *task)
         refused_by(task, worker->refused, worker->refusal);
 }
 
+/* The others are claimed without an item that this session may not write. */
 static void failed(struct zr_task *task)
 {
-    if (zr_worker_of(task)->doubted && !task->doubtful)
+    struct zr_worker *worker = zr_worker_of(task);
+    size_t part = refused_part(&task->call->request), at = worker->got + part / 2;
+    if (worker->doubted && !task->doubtful)
         not_done(task);
+    if (task->outcome == ZR_NO_AUTH && !task->doubtful && part % 2 == 1 && at < worker->to) {
+        worker->at = at;
+        zr_work_item_failed(task, ZR_NO_AUTH);
+        zr_work_claim(task);
+        return;
+    }
     zr_work_failed(task, task->outcome);
 }
 

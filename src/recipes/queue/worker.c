@@ -117,8 +117,11 @@ void zr_work_item_failed(struct zr_task *task, enum zr_status status)
 {
     struct zr_worker *worker = zr_worker_of(task);
     struct zr_link *last = worker->waiters.head.prev;
+    const struct zr_claim *claim = worker->claims[worker->at];
+    bool told =
+        status == ZR_NO_AUTH && !zr_forbid(claim->queue, claim->lane, claim->bucket, claim->name);
     zr_work_drop(worker, worker->at);
-    if (zr_list_empty(&worker->waiters))
+    if (told || zr_list_empty(&worker->waiters))
         return;
     struct zr_waiter *waiter = ZR_HOLDER(last, struct zr_waiter, in_line);
     if (fails(worker, waiter, status))
