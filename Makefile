@@ -163,9 +163,10 @@ ENVIRONMENT = LUA_PATH='lua/?.lua;lua/?/init.lua;./?.lua;$(call system_path,path
   LUA_CPATH='$(BUILD)/?.so;$(call system_path,cpath)' ZR_LUA='$(strip $(PRELOAD) $(INTERPRETER))' NO_COLOR=1
 BUSTED = "$$(command -v busted)" -o dev/busted-lines.lua $(BUSTED_FLAGS) $(if $(PART),$$($(in_part)),$(SPECS))
 
+# Its exit handler closes the Lua state, which would unload it under the handler's feet.
 $(BUILD)/spec_fork.so: spec/support/fork.c | guard
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -shared -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -shared -Wl,-z,nodelete -o $@ $<
 
 $(BUILD)/spec_memory.so: spec/support/memory.c | guard
 	@mkdir -p $(@D)
