@@ -137,15 +137,17 @@ local function taken(record, ...)
   return false, ...
 end
 
--- Parks until the wait is done, the deadline passes, or the task is canceled; returns true if canceled. For a slot the results follow
--- as further return values: a debug hook of the user may raise an error between any two lines, and until `awake` is set, the end of
--- the scope releases the results.
-local function suspend(host, record, deadline)
+-- Parks until the wait is done, the timeout (seconds) has passed, or the task is canceled; returns true if canceled. For a slot the
+-- results follow as further return values: a debug hook of the user may raise an error between any two lines, and until `awake` is
+-- set, the end of the scope releases the results. A timeout above 0 parks at least once, however slow the machine is: a short sleep
+-- too lets others run.
+local function suspend(host, record, timeout)
   local task = settle(host, record)
+  local left, deadline = timeout, timeout and host.adapter.now() + timeout
   while not record.done and not canceled(task) and not at_an_end(host.adapter, record.token) do
-    local left = deadline and deadline - host.adapter.now()
     if left and left <= 0 then break end
     host.adapter.park(record.token, left)
+    left = deadline and deadline - host.adapter.now()
   end
   if task then task.waiting = nil end
   if host.parked then host.parked[record.token] = nil end
@@ -185,8 +187,7 @@ end
 -- Waits until the record is done or the timeout (seconds; nil: no limit) has passed. Raises if canceled.
 function M.pause(host, record, timeout)
   set_token(host, record)
-  local deadline = timeout and host.adapter.now() + timeout
-  if scope(record, suspend, host, record, deadline) then
+  if scope(record, suspend, host, record, timeout) then
     if not record.done then record:give_up() end
     error(M.canceled, 0)
   end
