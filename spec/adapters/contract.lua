@@ -74,11 +74,9 @@ return function(name, loop)
     return zk.now() - before
   end
 
-  -- The shortest of several times: other load makes some of them longer, but not all.
-  local function quickest(times, fn)
-    local least = math.huge
-    for _ = 1, times do least = math.min(least, took(fn)) end
-    return least
+  -- Fails unless fn takes less than this (seconds) now and then: on a busy machine most runs may take longer.
+  local function is_quick(what, seconds, fn)
+    eventually(what .. " is quick", function() return took(fn) < seconds end)
   end
 
   local function adapter_of(session) return core.host(session).adapter end
@@ -151,13 +149,12 @@ return function(name, loop)
     end))
 
     it("sleeps as long as asked, also after work that blocked the loop", within(function()
-      local seconds = quickest(5, function()
+      is_quick("sleep", 0.3, function()
         local till = zk.now() + 0.03
         while zk.now() < till do end -- luacheck: ignore 542
         assert.is_true(took(function() zk.sleep(0.05) end) >= 0.05)
       end)
-      assert.is_true(seconds < 0.3, seconds)
-      assert.is_true(quickest(5, function() zk.sleep(0) end) < 0.05)
+      is_quick("sleep(0)", 0.05, function() zk.sleep(0) end)
     end))
 
     it("a time limit passes although no other event comes", within(function()

@@ -21,9 +21,9 @@ function M.quote(word) return "'" .. word:gsub("'", "'\\''") .. "'" end
 local Commanded = {}
 Commanded.__index = Commanded
 
--- A shell makes programs in the background ignore SIGINT and SIGQUIT, and nohup SIGHUP. Without a terminal: that of the spec must not be
--- stopped.
-local START = "{ sh -c '%s echo $$ >%s.pid; exec setsid env --default-signal=%s %s bin/zkr %s' >%s.out 2>%s.err </dev/null; " ..
+-- The spec may have been started with ignored signals: a shell makes programs in the background ignore SIGINT and SIGQUIT, nohup SIGHUP,
+-- perf SIGUSR2. Without a terminal: that of the spec must not be stopped.
+local START = "{ sh -c 'echo $$ >%s.pid; exec setsid env --default-signal %s %s bin/zkr %s' >%s.out 2>%s.err </dev/null; " ..
   "echo $? >%s.status; } &"
 
 ---Starts bin/zkr with this line of arguments, and with these variables. ignored: the name of a signal that it ignores from its start.
@@ -40,8 +40,7 @@ function M.start(arguments, variables, ignored, within)
   for name, value in pairs(all) do before[#before + 1] = name .. "=" .. M.quote(value) end
   fork.keep_from(3)
   os.execute("export " .. table.concat(before, " ") .. "; " .. START:format(
-    ignored and ("trap \"\" %s;"):format(ignored) or "", file, ignored == "HUP" and "INT,QUIT" or "INT,QUIT,HUP",
-    within or "", arguments:gsub("'", "'\\''"), file, file, file))
+    file, ignored and "--ignore-signal=" .. ignored or "", within or "", arguments:gsub("'", "'\\''"), file, file, file))
   started[self] = true
   return self
 end
