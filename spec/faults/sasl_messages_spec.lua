@@ -8,6 +8,7 @@ local nonsense = require "spec.support.nonsense"
 local sasl = require "spec.support.sasl"
 local silent = require "spec.support.silent"
 local tls = require "spec.support.tls"
+local told_once = require "spec.support.told_once"
 local wire = require "spec.support.wire"
 local testing = require "zkrecipes.testing"
 local run = env.run
@@ -24,16 +25,6 @@ describe("SASL that fails", function()
     return zk.session(all)
   end
 
-  -- Fails if a line is in the log more than twice. On a busy machine a server may be late now and then: what it says then is told again.
-  local function each_told_once(lines)
-    local count, allowed = {}, 2
-    for _, line in ipairs(lines) do
-      count[line] = (count[line] or 0) + 1
-      if line:find("did not answer", 1, true) then allowed = allowed + 1 end
-    end
-    for line, times in pairs(count) do assert.is_true(times <= allowed, line) end
-  end
-
   -- Fails unless a session never connects to this server, says so with this pattern, and the server gets no request but SASL's.
   local function says(pattern, server)
     local lines, message = {}, nil
@@ -46,7 +37,7 @@ describe("SASL that fails", function()
     assert.matches("127%.0%.0%.1:%d+: SASL: " .. pattern, text)
     assert.is_nil(text:find("zk retcode", 1, true))
     assert.is_nil(text:find(SECRET, 1, true))
-    each_told_once(lines)
+    told_once(lines)
     session:close(0)
     for op in pairs(server.counts or {}) do assert.equal(sasl.OP, op) end
     if server.stop then server:stop() end
