@@ -133,7 +133,7 @@ describe("the log phase in nginx", function()
   local function ask(path) return (select(2, it_runs:get(path))) end
 
   local function becomes(number)
-    assert(process.eventually(function() return #(session:children("/l") or {}) == number end, 90),
+    assert(process.eventually(function() return #(session:children("/l") or {}) == number end),
       "the queue of the lock is " .. #(session:children("/l") or {}))
   end
 

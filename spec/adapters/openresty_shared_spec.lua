@@ -105,7 +105,7 @@ describe("a shared tree in nginx", function()
 
   local function get(path) return (select(2, it_runs:get(path))) end
 
-  local function eventually(what, condition) return assert(process.eventually(condition, 60), what) end
+  local function eventually(what, condition) return assert(process.eventually(condition), what) end
 
   -- pid > what that worker says.
   local function ask_all(path)

@@ -37,7 +37,7 @@ local _ = zkr.supported and describe("zkr top on a terminal", function()
     env.eventually("a frame with " .. pattern, function()
       last = terminal:shown():match ".*\27%[1;1H(.*)$"
       return last and last:find(pattern)
-    end, 90)
+    end)
     return last
   end
 

@@ -30,7 +30,7 @@ describe("the name of a server", function()
     local lines = {}
     local session = zk.session { hosts = hosts or server.hosts, timeout = 2, tls = { ca = folder .. "/ca.pem", name = name },
       log = function(_, line) lines[#lines + 1] = line end }
-    env.eventually(wanted .. " of " .. (name or hosts), function() return session.trouble and session.trouble:find(wanted, 1, true) end, 60)
+    env.eventually(wanted .. " of " .. (name or hosts), function() return session.trouble and session.trouble:find(wanted, 1, true) end)
     session:close(0)
     assert.is_nil(table.concat(lines, "\n"):find(other, 1, true))
     return table.concat(lines, "\n")

@@ -56,7 +56,7 @@ function M.start(hung)
   script:close()
   local pipe = io.popen(("LD_PRELOAD= exec bash '%s/make' '%s' %s %s >'%s/made' 2>&1"):format(folder, folder, port, hung, folder), "w")
   local realm = setmetatable({ folder = folder, pipe = pipe, keytab = folder .. "/users.keytab" }, Realm)
-  if not process.eventually(function() return answers(port) end, 60) then
+  if not process.eventually(function() return answers(port) end) then
     local said = process.output(("cat '%s/made'"):format(folder))
     realm:stop()
     error("no KDC (is Debian's krb5-kdc installed?): " .. said)

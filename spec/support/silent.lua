@@ -12,8 +12,8 @@ return function(pattern, server, options)
   local all = { hosts = server.hosts, timeout = 2, log = function(_, line) lines[#lines + 1] = line end }
   for name, value in pairs(options) do all[name] = value end
   local session = zk.session(all)
-  env.eventually("six attempts", function() return (server.connections or 2 * #lines) >= 6 end, 90)
-  env.eventually(pattern, function() return session.trouble and session.trouble:find(pattern) end, 60)
+  env.eventually("six attempts", function() return (server.connections or 2 * #lines) >= 6 end)
+  env.eventually(pattern, function() return session.trouble and session.trouble:find(pattern) end)
   env.eventually("the message has it", function()
     return env.fails("connection_loss", session:exists("/", { timeout = 0.2 })):find(pattern)
   end)
