@@ -74,10 +74,15 @@ local function send_string(sock, out)
   return sent
 end
 
--- out: a string or a list of them.
+-- out: a string, a list of them, or a function that returns the next one.
 local function send(sock, out)
   if type(out) == "string" then return send_string(sock, out) end
-  for _, part in ipairs(out) do
+  local at = 0
+  local function following()
+    at = at + 1
+    return out[at]
+  end
+  for part in type(out) == "function" and out or following do
     if not send_string(sock, part) then return nil end
   end
   return true
@@ -106,7 +111,7 @@ end
 
 local function nothing() end
 
--- Starts a server. `script(op, xid, path, server)` returns what to send for a request, a string or a list of them; nil: the usual answer.
+-- Starts a server. `script(op, xid, path, server)` returns what to send for a request (see `send`); nil: the usual answer.
 -- `greet()` is called before each handshake is answered; both may wait. While server.events is set, it is sent again and again.
 function M.start(script, greet)
   local listener = assert(socket.bind("127.0.0.1", 0))

@@ -34,6 +34,9 @@ void zr_client_submit(struct zr_handle *handle, struct zr_request *request);
 /* Around a batch: what is sent in between leaves in full packets. */
 void zr_client_cork(struct zr_handle *handle, bool on);
 
+/* True if the socket is ready for exactly these of poll's events. Does not wait. */
+bool zr_client_polls(const struct zr_client *client, short events);
+
 /* Sends what is gathered for TLS. After all that sends in a turn. */
 void zr_client_flush(struct zr_handle *handle);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "zk/client.h"
 #include "zk/client_parts.h"
 #include "zk/clock.h"
 #include "zk/connection.h"

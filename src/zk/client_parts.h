@@ -37,9 +37,6 @@ void zr_client_on_log(const char *line);
  */
 bool zr_client_cut(struct zr_client *client);
 
-/* True if the socket is ready for exactly these of poll's events. Does not wait. */
-bool zr_client_polls(const struct zr_client *client, short events);
-
 /* After zookeeper_process: detects faults that the library does not report. rc: its result. */
 void zr_client_look_for_nonsense(struct zr_client *client, int rc);
 

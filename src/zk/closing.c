@@ -1,6 +1,7 @@
 /*
- * 1. Nothing new is sent, and the answers in flight are awaited. If a connection is closed with
- *    unread answers, it is reset, and the request that ends the session is lost.
+ * 1. Nothing new is sent, and the answers in flight are awaited, as long as parts of them come. If
+ *    a connection is closed with unread answers, it is reset, and the request that ends the session
+ *    is lost.
  * 2. The close request is sent. The library would wait for the answer and hold up all other
  *    handles. So the socket is first shut for reading, which the library takes for the answer, and
  *    we keep a copy of the descriptor.
@@ -19,10 +20,12 @@
 
 #include "zk/closing.h"
 
+#include <poll.h>
+
 #include "zk/client.h"
 #include "zk/clock.h"
 
-#define LONGEST_WAIT_US 2000000 /* for the answers in flight, and for the goodbye */
+#define LONGEST_WAIT_US 2000000 /* for a part of the answers in flight, and for the goodbye */
 #define MOST_PARTINGS 5
 
 /* A socket that was shut for reading is always readable, so the goodbye has to be polled for. */
@@ -49,6 +52,17 @@ static bool nothing_to_end(const struct zr_client *client)
     return client->dead || (client->session_id == 0 && !client->up);
 }
 
+/* Has a part of the answers come since the last look? If this thread was held up, it is unread. */
+static bool any_came(struct zr_handle *handle, int64_t now_us)
+{
+    const struct zr_client *client = &handle->client;
+    int64_t missing = (int64_t)client->incoming.left + client->incoming.surplus;
+    bool came = missing != handle->drain_missing || client->pending < handle->drain_pending;
+    handle->drain_missing = missing;
+    handle->drain_pending = client->pending;
+    return came || (now_us >= handle->drain_by_us && zr_client_polls(client, POLLIN));
+}
+
 /* True: there is nothing more to wait for. */
 static bool leave(struct zr_handle *handle, int64_t now_us)
 {
@@ -59,7 +73,7 @@ static bool leave(struct zr_handle *handle, int64_t now_us)
         handle->drain_by_us = 0;
         return now_us >= handle->close_by_us;
     }
-    if (handle->drain_by_us == 0)
+    if (any_came(handle, now_us) || handle->drain_by_us == 0)
         handle->drain_by_us = now_us + LONGEST_WAIT_US;
     bool dry = drained(handle);
     if (!dry && now_us < zr_earlier_us(handle->close_by_us, handle->drain_by_us))

@@ -103,6 +103,8 @@ struct zr_handle {
 
     int64_t close_by_us;   /* INT64_MAX: not closing */
     int64_t drain_by_us;   /* how long to wait for requests in flight; 0: not draining */
+    int64_t drain_missing; /* bytes of the present answer that had not come at the last look ... */
+    size_t drain_pending;  /* ... and the answers that had not */
     int64_t parting_us;    /* since when the close request is on its way ... */
     int64_t parting_by_us; /* ... and until when the goodbye is waited for */
     int parting_fd;        /* the socket on which the server's goodbye is awaited, or -1 */
