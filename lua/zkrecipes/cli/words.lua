@@ -2,7 +2,7 @@
 
 local M = {}
 
-local LIMIT = 5 -- seconds
+local LIMIT = 5 -- seconds; half of --timeout if that is more
 
 -- "a:2181,[::1]:2182,b/chroot" > { { name = "a:2181", host = "a", port = "2181" }, ... }; also if a chroot stands behind another host.
 function M.servers(hosts)
@@ -15,8 +15,8 @@ function M.servers(hosts)
   return servers
 end
 
--- Calls start(done); waits until done(...) is called, at most LIMIT seconds. Returns what done got.
-local function await(uv, start)
+-- Calls start(done); waits until done(...) is called, at most `limit` seconds. Returns what done got.
+local function await(uv, limit, start)
   local co, timer, results = coroutine.running(), uv.new_timer(), nil
   local function done(...)
     if results then return end
@@ -24,14 +24,14 @@ local function await(uv, start)
     timer:close()
     if coroutine.status(co) == "suspended" then assert(coroutine.resume(co)) end
   end
-  timer:start(LIMIT * 1000, 0, function() done(nil, "no answer within " .. LIMIT .. " s") end)
+  timer:start(math.ceil(limit * 1000), 0, function() done(nil, ("no answer within %g s"):format(limit)) end)
   start(done)
   if not results then coroutine.yield() end
   return results[1], results[2]
 end
 
-local function resolve(uv, server)
-  return await(uv, function(done)
+local function resolve(uv, limit, server)
+  return await(uv, limit, function(done)
     uv.getaddrinfo(server.host, server.port, { socktype = "stream" }, function(problem, found)
       done(not problem and found[1] or nil, "its name is unknown")
     end)
@@ -59,10 +59,11 @@ end
 function M.ask(context, server, word)
   local uv = context.uv
   if context.settings.tls then return nil, "four-letter words are not asked by TLS", "unasked" end
-  local address, unknown = resolve(uv, server)
+  local limit = math.max(LIMIT, context.settings.timeout / 2)
+  local address, unknown = resolve(uv, limit, server)
   if not address then return nil, unknown end
   local tcp = uv.new_tcp()
-  local answer, problem = await(uv, function(done) exchange(tcp, address, word, done) end)
+  local answer, problem = await(uv, limit, function(done) exchange(tcp, address, word, done) end)
   tcp:close()
   if not answer then return nil, problem end
   if answer:find("not in the whitelist", 1, true) then return nil, "the server does not allow the word " .. word, "refused" end
