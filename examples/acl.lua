@@ -8,7 +8,7 @@ local HOSTS = arg[1] or "127.0.0.1:2181"
 
 -- Opens a session that proves to be this user, if any.
 local function open(user, password)
-  return zk.session { hosts = HOSTS, timeout = 4, auth = user and { { scheme = "digest", credential = user .. ":" .. password } } }
+  return zk.session { hosts = HOSTS, timeout = 20, auth = user and { { scheme = "digest", credential = user .. ":" .. password } } }
 end
 
 zk.run(function()

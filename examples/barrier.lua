@@ -6,7 +6,7 @@ local zk = require "zkrecipes"
 local DIR = "/zkrecipes-example-barrier"
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local paused = session:barrier(DIR .. "/paused")
   local done = session:latch(DIR .. "/done", 3)
   local steps = 0

@@ -26,7 +26,7 @@ function codec.decode(data)
 end
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local conf = session:config(PATH, { codec = codec, default = { limit = "10", search = "off" } })
 
   -- What a request does: it asks no server.

@@ -7,7 +7,7 @@ local PATH = "/zkrecipes-example-counter"
 
 zk.run(function()
   local sessions = {}
-  for i = 1, 2 do sessions[i] = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 } end
+  for i = 1, 2 do sessions[i] = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 } end
 
   local function worker(number)
     local counter = sessions[number % 2 + 1]:counter(PATH)

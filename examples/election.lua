@@ -7,7 +7,7 @@ local PATH = "/zkrecipes-example-election"
 
 -- A candidate with a session of its own, as if it were another process.
 local function candidate(name)
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local election = session:election(PATH, { value = name })
   zk.spawn(function()
     election:lead(function(term)
@@ -20,7 +20,7 @@ local function candidate(name)
 end
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local election, candidates, deaths = session:election(PATH), {}, 0
   for i = 1, 3 do
     local name = ("candidate %d of %s"):format(i, tostring(candidates):match("%x+$"))

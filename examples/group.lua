@@ -6,7 +6,7 @@ local zk = require "zkrecipes"
 local PATH = "/zkrecipes-example-group"
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local group = session:group(PATH, { grace = 5 })
 
   local members = {}

@@ -6,8 +6,8 @@ local zk = require "zkrecipes"
 local PATH = "/zkrecipes-example-ids"
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
-  local other = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
+  local other = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local mine, theirs = session:ids(PATH, { block = 100 }), other:ids(PATH, { block = 100 })
 
   print("mine: " .. assert(mine:next()) .. ", " .. assert(mine:next()))

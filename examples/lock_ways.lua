@@ -4,7 +4,7 @@
 local zk = require "zkrecipes"
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
 
   -- Revocable: a long job lets go when somebody asks.
   local asked = false

@@ -5,7 +5,7 @@
 local socket = require "socket"
 local zk = require "zkrecipes"
 
-local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
 local loop = session:loop()
 
 -- What socket.select asks of everything that it watches.

@@ -6,7 +6,7 @@ local zk = require "zkrecipes"
 local BASE = "/zkrecipes-example-multilock"
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
 
   local function lock(name) return session:lock(BASE .. "/lock-of-" .. name) end
 

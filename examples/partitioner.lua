@@ -8,7 +8,7 @@ local SHARDS = {}
 for i = 1, 12 do SHARDS[i] = ("shard-%02d"):format(i) end
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local owners, workers = {}, {}
 
   for _, id in ipairs { "red", "green", "blue" } do

@@ -17,7 +17,7 @@ local function work(session, name)
 end
 
 local function main()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   zk.all { function() work(session, "one") end, function() work(session, "two") end }
   session:delete_tree(PATH)
   session:close()

@@ -7,7 +7,7 @@ local DIR = "/zkrecipes-example-presence"
 
 zk.run(function()
   local hosts = arg[1] or "127.0.0.1:2181"
-  local observer = zk.session { hosts = hosts, timeout = 4 }
+  local observer = zk.session { hosts = hosts, timeout = 20 }
   local workers = observer:tree(DIR)
 
   local function show(count)
@@ -17,7 +17,7 @@ zk.run(function()
     print(#names > 0 and table.concat(names, ", ") or "nobody")
   end
 
-  local session = zk.session { hosts = hosts, timeout = 4 }
+  local session = zk.session { hosts = hosts, timeout = 20 }
   local one, two = session:presence(DIR .. "/one", "port 8001"), session:presence(DIR .. "/two", "port 8002")
   assert(one:ready(30) and two:ready(30))
   show(2)

@@ -4,7 +4,7 @@
 local zk = require "zkrecipes"
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local path = "/zkrecipes-example-queue-" .. os.time()
   local queue = session:queue(path, { capacity = 1000, attempts = 2, prefetch = 5 })
 
@@ -16,16 +16,15 @@ zk.run(function()
   print("queued: " .. queue:size())
 
   local function work()
-    local item = queue:claim(1)
-    while item do
-      if item.data == "broken" then item:nack() else item:ack() end
-      item = queue:claim(1)
-    end
+    repeat
+      local item = queue:claim(1)
+      if item and item.data == "broken" then item:nack() elseif item then item:ack() end
+    until queue:size() == 0
   end
   zk.all { work, work }
 
   assert(queue:put_all { "four", "five" })
-  print("acked together: " .. queue:ack_all { queue:claim(1), queue:claim(1) })
+  print("acked together: " .. queue:ack_all { queue:claim(30), queue:claim(30) })
 
   for letter in queue:dead() do print("dead letter: " .. letter.data .. ", attempts: " .. letter.attempts) end
   print("left: " .. queue:size())

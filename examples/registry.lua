@@ -6,7 +6,7 @@ local zk = require "zkrecipes"
 local PATH = "/zkrecipes-example-registry"
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local registry = assert(session:registry(PATH))
   local servers = {}
   for i, id in ipairs { "red", "green", "blue" } do      -- in real life, each in its own process

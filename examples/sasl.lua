@@ -12,7 +12,7 @@ local function session_of(user)
     hosts = server.hosts,
     sasl = { mechanism = "DIGEST-MD5", user = user, password = function() return passwords[user] end },
   }
-  assert(session:connected(30))
+  assert(session:connected(300))
   return session
 end
 
@@ -24,7 +24,7 @@ zk.run(function()
 
   passwords.bob = "a wrong one"
   local stranger = zk.session { hosts = server.hosts, sasl = { mechanism = "DIGEST-MD5", user = "bob", password = passwords.bob } }
-  local _, message, code = stranger:connected(30)
+  local _, message, code = stranger:connected(300)
   print(code, message:match("the server refused user 'bob'"))
   ann:close()
   bob:close()

@@ -5,8 +5,8 @@ local zk = require "zkrecipes"
 
 local ROOT = "/zkrecipes-example-script"
 
-local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
-assert(session:connected(10))
+local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20, request_timeout = 20 }
+assert(session:connected(60))
 
 -- Only one process at a time; a lock with a limit of 0 is only tried.
 local count, message, code = session:lock(ROOT .. "/lock"):with(0, function(hold)

@@ -9,7 +9,7 @@ local ROOT = "/zkrecipes-example-session"
 local function follow(watch)
   local what
   repeat
-    what = assert(watch:wait(10))
+    what = assert(watch:wait(60))
     print("watch: " .. what)
   until what == "deleted"
   watch:close()
@@ -17,7 +17,7 @@ local function follow(watch)
 end
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   session:delete_tree(ROOT) -- what an earlier run may have left
 
   assert(session:create(ROOT .. "/conf", "level=1", { parents = true }))
@@ -47,6 +47,6 @@ zk.run(function()
 
   assert(session:delete_tree(ROOT))
   print("still there: " .. tostring(session:exists(ROOT)))
-  print(assert(watcher:wait(10)))
+  print(assert(watcher:wait(60)))
   session:close()
 end)

@@ -22,7 +22,7 @@ local function await(election, count, leader)
 end
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local old, seen = session:election(PATH, { value = "old 1" }), false
   local term, others = assert(old:campaign()), {}
   for count, name in ipairs { "old 2", "old 3", "new" } do

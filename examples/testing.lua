@@ -8,7 +8,7 @@ local testing = require "zkrecipes.testing"
 -- The program under test: works under a lock until it is told to stop.
 local function work(session, journal)
   local lock = session:lock("/job")
-  local hold = assert(lock:acquire(10))
+  local hold = assert(lock:acquire(60))
   hold:on_lost(function(_, why)
     table.insert(journal, why)
   end)
@@ -19,15 +19,15 @@ end
 
 local server = assert(testing.start())
 zk.run(function()
-  local session, journal = zk.session { hosts = server.hosts, timeout = 4 }, {}
+  local session, journal = zk.session { hosts = server.hosts, timeout = 20 }, {}
   local program = zk.spawn(work, session, journal)
   while #journal == 0 do zk.sleep(0.01) end
 
   local expired = session.id
   assert(testing.expire(server, expired))
-  program:wait(10)
+  program:wait(60)
   while session.id == expired do zk.sleep(0.01) end
-  assert(session:connected(10)) -- a new session, by itself
+  assert(session:connected(60)) -- a new session, by itself
 
   table.sort(journal)
   assert(table.concat(journal, " ") == "lost stopped working", table.concat(journal, " "))

@@ -7,7 +7,7 @@ local PATH = "/zkrecipes-example-timer"
 
 -- A process that may lead, with a session of its own.
 local function process(name, work)
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local election = session:election(PATH, { value = name })
   local task = zk.spawn(function()
     election:every(0.5, function(term, beat)

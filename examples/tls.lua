@@ -11,7 +11,7 @@ zk.run(function()
     hosts = server.hosts,
     tls = { ca = server.tls.ca, cert = server.tls.cert, key = server.tls.key },
   }
-  assert(session:connected(30))
+  assert(session:connected(300))
   assert(session:create("/letter", "for nobody else"))
   print((assert(session:get("/letter"))))
   session:close()

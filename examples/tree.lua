@@ -6,7 +6,7 @@ local zk = require "zkrecipes"
 local DIR = "/zkrecipes-example-tree"
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   assert(session:create(DIR, "1.0"))
   local conf = session:tree(DIR)
   assert(conf:ready(30))

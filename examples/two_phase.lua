@@ -6,7 +6,7 @@ local zk = require "zkrecipes"
 local PATH = "/zkrecipes-example-two-phase"
 
 local function bank(name, money)
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local reserved = {}
   local participant = session:two_phase(PATH):serve(name, {
     prepare = function(id, data)
@@ -24,7 +24,7 @@ local function bank(name, money)
 end
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local transfers = session:two_phase(PATH)
   local north, south = bank("north", 100), bank("south", 0)
 

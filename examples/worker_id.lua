@@ -6,7 +6,7 @@ local zk = require "zkrecipes"
 local WORKERS, IDS = "/zkrecipes-example-workers", "/zkrecipes-example-ids"
 
 zk.run(function()
-  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
+  local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 20 }
   local numbers = assert(session:worker_id(WORKERS, 2))
 
   local jobs = {}
