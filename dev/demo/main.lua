@@ -18,7 +18,7 @@ local here = arg[0]:match("^(.*/)[^/]*$") or "./"
 local journals = dofile(here .. "check.lua")
 
 local WORKERS, COROUTINES, ROUNDS = 4, 5, 3
-local TIMEOUT = 6 -- seconds, of the sessions; a busy machine may lose shorter ones
+local TIMEOUT = 15 -- seconds, of the sessions; a busy machine may lose shorter ones
 local QUIET = 90  -- seconds without news after which we give up
 local colour = core.isatty(1) and (os.getenv("NO_COLOR") or "") == "" and os.getenv("TERM") ~= "dumb"
 
@@ -132,8 +132,9 @@ end
 -- Kills the worker that holds the lock for long, after a moment in which a person can see that.
 local function kill(event, pid, journal, started)
   zk.sleep(0.5)
+  local line = string.format("%.6f %s %s killed", zk.now(), event.worker, event.name) -- before it: the next one may hold right after it
   os.execute("kill -9 " .. pid)
-  show(journal:add(string.format("%.6f %s %s killed", zk.now(), event.worker, event.name)), started)
+  show(journal:add(line), started)
   return event.worker
 end
 

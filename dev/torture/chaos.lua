@@ -98,7 +98,7 @@ end
 local of_server = {}
 
 function of_server.leader(random, world)
-  kill_server(assert(world.ensemble:leader()), random)
+  kill_server(assert(world.ensemble:leader(300)), random)
 end
 
 function of_server.follower(random, world)

@@ -24,7 +24,7 @@ local zk = require "zkrecipes"
 
 local TIMEOUT = 3    -- seconds, of the workers' sessions
 local CALM = 100     -- seconds, of our own sessions before and after the faults
-local PATIENCE = 90  -- seconds until every worker must be back, again until every worker must have ended, and until nothing is left
+local PATIENCE = 300  -- seconds until every worker must be back, again until every worker must have ended, and until nothing is left
 local NAMESPACE = "/torture"
 local LOCKS = { "fair", "unfair", "writer", "permit", "pool", "cohort", "reentrant", "term", "ranked" } -- kinds.lua describes each
 
@@ -207,7 +207,8 @@ end
 
 local function run()
   tell.opening(SECONDS, SEED, WORKERS, COROUTINES, SECURE)
-  local world = { ensemble = assert(testing.ensemble { members = 3, tls = SECURE }), secure = SECURE, folder = temporary_folder(),
+  local ensemble = assert(testing.ensemble { members = 3, tls = SECURE, config = { syncLimit = 120 } })
+  local world = { ensemble = ensemble, secure = SECURE, folder = temporary_folder(),
     proxies = {}, workers = {}, journal = journals.new(), busy = {}, faults = {}, timeout = TIMEOUT, gap = GAP, seed = SEED }
   world.diary = assert(io.open(world.folder .. "/faults", "w"))
   local facts

@@ -31,7 +31,7 @@ describe("copas4", function()
     local session, got, stuck
     copas.loop(function() end) -- cancelall needs a loop that has run
     loop.start(function()
-      session = zk.session { hosts = env.server().hosts, namespace = env.namespace() }
+      session = zk.session { hosts = env.server().hosts, namespace = env.namespace(), timeout = 60 }
       assert(session:create("/a", "data"))
       stuck = true
       zk.sleep(1000)

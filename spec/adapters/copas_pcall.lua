@@ -13,7 +13,7 @@ return function(name, loop)
       local pcall_there = pcall(require, "coxpcall") and require "coxpcall".pcall or pcall
       loop.start(function()
         local ok, data = pcall_there(function()
-          local session = zk.session { hosts = env.server().hosts, namespace = env.namespace() }
+          local session = zk.session { hosts = env.server().hosts, namespace = env.namespace(), timeout = 60 }
           session:create("/a", "data")
           local data = session:get("/a")
           session:close()
@@ -21,7 +21,7 @@ return function(name, loop)
         end)
         results = { ok, data }
       end)
-      loop.run(10, function() return results end)
+      loop.run(200, function() return results end)
       assert.are.same({ true, "data" }, results)
     end)
   end)

@@ -8,7 +8,7 @@ local zk = require "zkrecipes".using "cqueues"
 require "spec.adapters.contract"("cqueues", loop)
 
 local function open()
-  return zk.session { hosts = env.server().hosts, namespace = env.namespace() }
+  return zk.session { hosts = env.server().hosts, namespace = env.namespace(), timeout = 60 }
 end
 
 describe("controllers of cqueues:", function()

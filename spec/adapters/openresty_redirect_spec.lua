@@ -196,7 +196,7 @@ describe("a lock that a request of nginx holds", function()
   it("is not released by the log phase of a subrequest, unless the subrequest has acquired it", function()
     assert.equal("0 true", (select(2, it_runs:get("/logged"))))
     becomes(0)
-    assert(process.eventually(function() return #session:children("/rw") == 0 end))
+    assert(process.eventually(function() return #(session:children("/rw") or {}) == 0 end))
   end)
 
   it("may be entered again by the request, in the next phase and after a redirect", function()
@@ -210,7 +210,7 @@ describe("a lock that a request of nginx holds", function()
 
   it("for reading since an earlier phase makes a write raise, because the request would wait for itself", function()
     assert.matches("would wait for itself", (select(2, it_runs:get("/rw"))))
-    assert(process.eventually(function() return #session:children("/rw") == 0 end))
+    assert(process.eventually(function() return #(session:children("/rw") or {}) == 0 end))
   end)
 
   it("is held by only one of the request's light threads", function()
@@ -219,7 +219,7 @@ describe("a lock that a request of nginx holds", function()
   end)
 
   it("that lives long keeps nothing of its light threads that are over", function()
-    assert.equal("true true", (select(2, it_runs:get("/many", 200))))
+    assert.equal("true true", (select(2, it_runs:get("/many", 1500))))
   end)
 
   -- Frames of HTTP/2: length, type, flags, stream.

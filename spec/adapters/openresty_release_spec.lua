@@ -8,7 +8,7 @@ local process = require "spec.support.process"
 local HTTP = [[
   init_worker_by_lua_block {
     zk = require "zkrecipes"
-    session = zk.shared { hosts = "%s", timeout = 20, namespace = "%s" }
+    session = zk.shared { hosts = "%s", timeout = 60, namespace = "%s", request_timeout = 200 }
     lock = session:lock("/l")
     probe = setmetatable({}, { __mode = "v" })
   }

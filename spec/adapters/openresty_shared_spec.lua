@@ -198,7 +198,7 @@ describe("a shared tree in nginx", function()
   end)
 
   -- The requests of a host until it has shown a new znode and new data.
-  local function spent(workers)
+  local function spent(workers, tries)
     start(workers)
     get("/ready")
     all_say(workers, "/get?path=/conf/a", "^1 ")
@@ -209,6 +209,11 @@ describe("a shared tree in nginx", function()
     local counts, found = proxy:sent(), {}
     for name, count in pairs(counts) do
       if not ("ping heartbeat bytes_up bytes_down replies"):find(name, 1, true) and count > 0 then found[name] = count end
+    end
+    if (found.connect or 0) > 1 and (tries or 1) < 10 then -- a server was late, so the session has connected again
+      it_runs:stop()
+      session:close()
+      return spent(workers, (tries or 1) + 1)
     end
     return found
   end
@@ -285,7 +290,7 @@ describe("a shared tree in nginx", function()
   it("shows nothing if the dictionary is too small for the whole, and says so", function()
     start(2, "32k", 40)
     eventually("it is full", function() return get("/problem") == "no_memory" end)
-    assert(it_runs:log():find("the dictionary is full"))
+    eventually("it says so", function() return it_runs:log():find("the dictionary is full", 1, true) end)
     assert.equal("", get("/pairs"))
     assert.matches("^nil ", get("/ready0"))
   end)

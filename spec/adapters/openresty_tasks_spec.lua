@@ -68,7 +68,7 @@ local SERVER = [[
 
   location = /holds { content_by_lua_block {
     local task = zk.spawn(function()
-      lock:with(5, function() exit() end)
+      lock:with(200, function() exit() end)
     end)
     ngx.print(select(3, task:wait()))
     collectgarbage() collectgarbage()

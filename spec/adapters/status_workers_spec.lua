@@ -16,7 +16,12 @@ local WORK = [[ init_worker_by_lua_block {
 
 local SERVER = [[
   location = /status { content_by_lua_block { require("zkrecipes.openresty").status() } }
-  location = /slow { content_by_lua_block { repeat ngx.sleep(0.05) until ngx.shared.test:get("done") ngx.say(ngx.worker.pid()) } }
+  location = /slow { content_by_lua_block {
+    ngx.shared.test:incr("begun", 1, 0)
+    repeat ngx.sleep(0.05) until ngx.shared.test:get("done")
+    ngx.say(ngx.worker.pid())
+  } }
+  location = /begun { content_by_lua_block { ngx.print(ngx.shared.test:get("begun") or 0) } }
   location = /forge { content_by_lua_block {
     local dict = ngx.shared.zkrecipes
     for _, key in ipairs(dict:get_keys(0)) do
@@ -63,7 +68,7 @@ local function settled(found)
     holds, waiting = holds + #worker.holds, waiting + #worker.waiting
     queues = queues + (worker.queues and #worker.queues or 0)
   end
-  return #found.workers == 3 and holds == 4 and waiting == 2 and queues == 2 and found
+  return #found.workers == 3 and holds == 4 and waiting == 2 and queues == 2 and #found.notes == 0 and found
 end
 
 describe("the status of three nginx workers", function()
@@ -122,8 +127,9 @@ describe("the status of three nginx workers", function()
   it("is a page with the rows of all of them", function()
     local dom = assert(process.eventually(function() -- the queues are shown only if a client has asked some seconds before
       eventually(it_runs, settled)
-      local dom = process.output(("timeout 300 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/browser " ..
-        "--dump-dom http://127.0.0.1:%d/status 2>/dev/null"):format(it_runs.dir, it_runs.port))
+      local dom = process.output(("(while :; do curl -s 'http://127.0.0.1:%d/status?format=json'; sleep 1; done) >/dev/null 2>&1 & " ..
+        "asks=$!; timeout 300 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/browser " ..
+        "--dump-dom http://127.0.0.1:%d/status 2>/dev/null; kill $asks"):format(it_runs.port, it_runs.dir, it_runs.port))
       return dom:find("<h2>Queues (2)</h2>", 1, true) and dom
     end))
     assert.matches("<p>nginx, 3 of 3 workers; worker %d has answered", dom)
@@ -162,6 +168,7 @@ describe("after a reload the status", function()
     for _, worker in ipairs(before.workers) do old[worker.pid] = true end
     local slow = {}
     for i = 1, 9 do slow[i] = it_runs:open("/slow") end -- so every worker, or nearly every one, has one of them
+    assert(process.eventually(function() return select(2, it_runs:get("/begun")) == "9" end))
     local conf = it_runs:read("nginx.conf")
     local file = assert(io.open(it_runs.dir .. "/nginx.conf", "w"))
     file:write((conf:gsub("worker_processes 3", "worker_processes 2")))
@@ -213,7 +220,7 @@ describe("the status without room for all", function()
       for i = 3, 102 do holds[i] = assert(session:lock("/long" .. ("x"):rep(100) .. i):acquire(100)) end
     } } ]])
     eventually(it_runs, function(found) return numbers(found) == "0 1" end)
-    assert.equal(200, (it_runs:get("/fill", 100)))
+    assert.equal(200, (it_runs:get("/fill")))
     local found = eventually(it_runs, function(found)
       local cut = found.workers[1].cut and found.workers[1] or found.workers[2]
       return #found.workers == 2 and cut.cut and cut.counts.holds > 100 and cut

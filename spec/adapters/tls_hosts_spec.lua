@@ -39,8 +39,9 @@ describe("TLS in a host with an OpenSSL of its own", function()
       http = ([[
         init_worker_by_lua_block {
           function options()
-            return { hosts = "%s", namespace = "%s", request_timeout = 200, tls = { ca = "%s/ca.pem", cert = "%s/localhost.pem",
-              key = "%s/localhost.key", password = function() return "not needed" end } }
+            return { hosts = "%s", namespace = "%s", timeout = 60, request_timeout = 200,
+              tls = { ca = "%s/ca.pem", cert = "%s/localhost.pem", key = "%s/localhost.key",
+                password = function() return "not needed" end } }
           end
           session = require("zkrecipes").shared(options())
         }]]):format(server.hosts, env.namespace(), copy, copy, copy),

@@ -6,8 +6,8 @@ local env = require "spec.support.env"
 local process = require "spec.support.process"
 local run = env.run
 
-local TIMEOUT = "4"
-local LIMIT = 90 -- seconds; it takes far less even on a busy machine
+local TIMEOUT = "12"
+local LIMIT = 300 -- seconds; it takes far less even on a busy machine
 
 -- name; fault: of the proxy (dev/proxy/faults.lua), with which the moment begins; runs: the command has begun by then.
 local moments = {
@@ -68,7 +68,8 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr lock", function()
       local zkr = at(moment)
       local pid = zkr:pid()
       zkr:signal "KILL"
-      assert.are.equal(137, (zkr:finish()))
+      local status = zkr:finish() -- one that releases waits for a second at most, so it may have ended before
+      assert.is_true(status == 137 or moment.runs and status == 0, ("status %d"):format(status))
       check(moment, pid)
     end))
 

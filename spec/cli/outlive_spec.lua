@@ -12,7 +12,7 @@ local proxies = require "spec.support.proxy"
 local run = env.run
 
 local ROUNDS = tonumber(os.getenv "ROUNDS")
-local TIMEOUT = tonumber(os.getenv "TIMEOUT") or 12
+local TIMEOUT = tonumber(os.getenv "TIMEOUT") or 24
 local AT_ONCE = TIMEOUT / 4 -- the deadline is later: see the table in docs/lease.md
 local LOST, FAILED, KILLED = 123, 125, 137
 local LIMIT = 90 -- seconds; it takes far less even on a busy machine
@@ -114,7 +114,7 @@ local _ = _VERSION == "Lua 5.4" and describe("the minder", function()
   -- Starts zkr with a command that sleeps, waits until that runs, and returns both.
   local function asleep(within)
     local zkr = commanded.start("lock /l -- sh -c 'echo $$; exec sleep 600'",
-      { ZKR_HOSTS = env.server().hosts, ZKR_NAMESPACE = env.namespace(), ZKR_TIMEOUT = "4" }, nil, within)
+      { ZKR_HOSTS = env.server().hosts, ZKR_NAMESPACE = env.namespace(), ZKR_TIMEOUT = "20" }, nil, within)
     zkr:prints "\n"
     return zkr, zkr:read "out":match "%d+"
   end

@@ -111,6 +111,7 @@ local function play_line(screen, text, settle, namespace)
   elseif text == "^C" then
     settle()
     screen:answer(text, "\3")
+    screen:prompt() -- Ctrl-C has ended the program
   elseif question then
     screen.expected = screen.expected .. question
     settle()

@@ -27,7 +27,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr lock", function()
 
   local function start(command, within)
     return commanded.start("lock /l -- sh -c " .. commanded.quote(command),
-      { ZKR_HOSTS = env.server().hosts, ZKR_NAMESPACE = namespace, ZKR_TIMEOUT = "6" }, nil, within)
+      { ZKR_HOSTS = env.server().hosts, ZKR_NAMESPACE = namespace, ZKR_TIMEOUT = "30" }, nil, within)
   end
 
   describe("leaves no stray", function()

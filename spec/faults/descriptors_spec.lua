@@ -14,7 +14,8 @@ zk.run(function()
     files[#files + 1] = file -- if one were collected, its descriptor would be free
   until not file
   session = zk.session { hosts = "HOST", timeout = 2, log = function(_, text) print("log: " .. text) end }
-  local _, message, code = session:connected(1)
+  local ok, message, code
+  repeat ok, message, code = session:connected(1) until ok or message:find("not connected", 1, true)
   print(code .. ": " .. message)
 end)
 ]]

@@ -20,25 +20,33 @@ describe("a request that the host's thread sends", function()
     session:close()
   end
 
-  -- gives: how its requests ended, and how many heartbeats were sent, with those that prove a connection.
+  -- gives: how its requests ended, and how many heartbeats were sent, without those that prove a connection.
   local function in_child(variables)
     setup_path()
     local preloaded = os.getenv("LUA_CPATH"):match("^[^;]*"):gsub("%?", "spec_secrets")
     local said = process.output(("env LD_PRELOAD=%s %s %s spec/support/direct_child.lua %s %s %d 2>&1"):format(preloaded, variables,
       env.interpreter(), proxy.hosts, path, COUNT))
-    return said, proxy:sent().heartbeat
+    local sent = proxy:sent()
+    return said, sent.heartbeat - sent.connect -- each connection begins with one
+  end
+
+  -- Requests that had to wait for a heartbeat would do so in each try. A slow machine has more heartbeats, too, but not in each.
+  local function waits_for_none(variables, expected)
+    local said, heartbeats
+    for _ = 1, 5 do
+      said, heartbeats = in_child(variables)
+      assert.equal(expected, said)
+      if heartbeats < COUNT / 2 then return end
+    end
+    error(heartbeats .. " heartbeats")
   end
 
   it("is sent to its end if the socket takes only a part", run(function()
-    local said, heartbeats = in_child("SHORT_SENDS=64")
-    assert.equal("done " .. COUNT, said)
-    assert.is_true(heartbeats < COUNT / 2, heartbeats .. " heartbeats")
+    waits_for_none("SHORT_SENDS=64", "done " .. COUNT)
   end))
 
   it("is answered if its connection breaks", run(function()
-    local said, heartbeats = in_child("BROKEN_SEND=datadata")
-    assert.equal("connection_loss " .. COUNT, said)
-    assert.is_true(heartbeats < COUNT + COUNT / 2, heartbeats .. " heartbeats") -- each connection begins with one
+    waits_for_none("BROKEN_SEND=datadata", "connection_loss " .. COUNT)
   end))
 
   -- The kernel counts how often the I/O thread went to sleep.
@@ -69,13 +77,13 @@ describe("a request that the host's thread sends", function()
     proxy = env.proxy()
     local session = env.session { namespace = namespace }
     assert(session:create("/register", "0", { parents = true }))
-    local holder = child.start(namespace, 20, proxy.hosts)
+    local holder = child.start(namespace, 60, proxy.hosts)
     assert.matches("^token", holder:ask("acquire"))
     for _ = 1, 3 do
       assert.are.equal("written", holder:ask("write 1"))
       holder:signal("STOP")
       proxy:cut()
-      zk.sleep(2) -- longer than it is between two heartbeats
+      zk.sleep(4) -- longer than it is between two heartbeats
       holder:tell("write 2")
       holder:signal("CONT")
       assert.are.equal("written", holder:answer())

@@ -6,11 +6,11 @@ local env = require "spec.support.env"
 
 describe("an ensemble of three", function()
   local ensemble
-  setup(function() ensemble = assert(testing.ensemble { members = 3 }) end)
+  setup(function() ensemble = assert(testing.ensemble { members = 3, config = { syncLimit = 120 } }) end)
   teardown(function() ensemble:stop() end)
 
   local function session(namespace)
-    return zk.session { hosts = ensemble.hosts, timeout = 60, namespace = namespace }
+    return zk.session { hosts = ensemble.hosts, timeout = 120, tick = 0.5, namespace = namespace }
   end
 
   -- The member to which this session is connected.
@@ -28,7 +28,7 @@ describe("an ensemble of three", function()
     local hold = assert(one:lock("/l"):acquire(200))
     local wait = env.start(function() return other:lock("/l"):acquire(300) end)
     env.queue_of(one, "/l", 2)
-    local leader = assert(ensemble:leader())
+    local leader = assert(ensemble:leader(300))
     leader:kill()
     env.eventually("the others go on", function() return (one:set("/l", "x")) end)
     assert.is_true(hold:valid())
@@ -62,8 +62,8 @@ end)
 describe("an ensemble that may be reconfigured", function()
   it("can remove a follower", env.run(function()
     local ensemble = assert(testing.ensemble { members = 3,
-      config = { reconfigEnabled = true, standaloneEnabled = false }, jvm = { "-Dzookeeper.skipACL=yes" } })
-    local leader = assert(ensemble:leader())
+      config = { reconfigEnabled = true, standaloneEnabled = false, syncLimit = 120 }, jvm = { "-Dzookeeper.skipACL=yes" } })
+    local leader = assert(ensemble:leader(300))
     local leaving
     for id, member in ipairs(ensemble.members) do
       leaving = member ~= leader and id or leaving

@@ -194,7 +194,7 @@ describe("a guardian", function()
   end))
 
   it("is no child of the process, sleeps, and sends nothing", run(function()
-    local worker, session = start { timeout = 6 }
+    local worker, session = start { timeout = 20 }
     local pid = guardian(worker.pid)
     assert.are.equal("true", worker:ask("childless"))
     assert.are_not.equal(tostring(worker.pid), read("/proc/%s/stat", pid):match("%) %a (%d+)"))
@@ -318,7 +318,7 @@ describe("a guardian whose server is gone", function()
   end))
 
   it("leaves that session to its timeout while the process lives", run(function()
-    local worker, session = start { hosts = server.hosts, timeout = 4 }
+    local worker, session = start { hosts = server.hosts, timeout = 30 }
     server:kill()
     assert.matches("^closed", worker:ask("close 0.05"))
     guardian(worker.pid)

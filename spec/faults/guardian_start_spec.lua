@@ -44,7 +44,7 @@ describe("a guardian", function()
     worker = child.start(env.namespace(), TIMEOUT, nil, { script = "guarded", through = through .. " GUARDED_WAITS=yes" })
     assert.are.equal("ready", worker:ask("ready")) -- it has loaded the module
     assert(os.execute(("cp $(command -v touch) %s/new && mv %s/new %s/guardian.so"):format(own, own, own)))
-    assert.are.equal("opened", worker:ask("open 2"))
+    assert.are.equal("opened", worker:ask("open 20"))
     assert.are.equal("/e", worker:ask("hold"))
     env.eventually("the log tells", function()
       return worker:ask("notes"):find("the session has no guardian: " .. own .. "/guardian.so: Stale file handle", 1, true)
@@ -83,7 +83,7 @@ describe("a guardian", function()
   -- The guardian does not read its orders. The end of its socket must not hide the reason.
   it("has the log say why it could not be started, although it had orders already", run(function()
     local file = os.tmpname()
-    local worker, session = start { timeout = 2, preload = hang, through = "env HANG_REFUSES=yes HANG_WHILE=" .. file }
+    local worker, session = start { timeout = 20, preload = hang, through = "env HANG_REFUSES=yes HANG_WHILE=" .. file }
     assert.are.equal("0 ", worker:ask("notes"))
     os.remove(file)
     env.eventually("the log tells", function()
@@ -96,7 +96,7 @@ describe("a guardian", function()
   end))
 
   it("has the log say that it needs /proc", run(function()
-    local worker, session = start { timeout = 2, preload = hang, through = "env HANG_NO_PROC=yes" }
+    local worker, session = start { timeout = 20, preload = hang, through = "env HANG_NO_PROC=yes" }
     env.eventually("the log tells", function()
       return worker:ask("notes"):find("the session has no guardian: it needs /proc: No such file or directory", 1, true)
     end)
@@ -122,7 +122,7 @@ describe("a close whose connection ends without an answer", function()
       local worker, session, watch = start { hosts = proxy.hosts }
       proxy:clear()
       proxy[fault](proxy, "closeSession")
-      assert.matches("^closed", worker:ask("close 10"))
+      assert.matches("^closed", worker:ask("close 60"))
       assert.are.equal(1, proxy:fired())
       assert.are.equal("deleted", watch:wait(AT_ONCE))
       env.eventually("the guardian has gone", function() return unguarded(worker.pid) end)

@@ -375,7 +375,7 @@ describe("exhausted memory", function()
 
   it("in opening and closing a session", run(function()
     at_every_allocation(function()
-      local session, _, code = env.session { timeout = 2 }
+      local session, _, code = env.session()
       if not session then
         assert.are.equal("no_memory", code)
         return

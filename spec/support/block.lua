@@ -63,8 +63,10 @@ function sessions.open(host, options)
   local given = {}
   for name, value in pairs(options or {}) do given[name] = value end
   given.hosts, given.namespace = hosts, namespace .. (given.namespace or "")
+  given.timeout, given.request_timeout = 100, 100 -- a busy machine may lose a shorter session
   local session, message, code = open(host, given)
   opened = opened or session
+  if session then session:connected(300) end -- the program's limits are meant for servers that answer
   return session, message, code
 end
 

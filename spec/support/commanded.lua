@@ -7,7 +7,7 @@ local process = require "spec.support.process"
 
 local M = {}
 
-local LIMIT = 90 -- seconds that zkr or the command may take; they take far less even on a busy machine
+local LIMIT = 300 -- seconds that zkr or the command may take; they take far less even on a busy machine
 
 local started = {} -- those that have not ended
 

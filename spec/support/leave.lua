@@ -5,7 +5,7 @@ local zk = require "zkrecipes".using(loop.adapter or arg[1])
 
 local session, hold, ready
 loop.start(function()
-  session = assert(zk.session { hosts = arg[2], namespace = arg[3] })
+  session = assert(zk.session { hosts = arg[2], namespace = arg[3], timeout = 100 })
   assert(session:create("/left", "", { ephemeral = true }))
   zk.spawn(zk.sleep, 1000)
   zk.spawn(function() session:watch("/left"):wait() end)
@@ -13,6 +13,6 @@ loop.start(function()
   ready = true
   session:lock("/l"):acquire(1000)
 end)
-loop.run(20, function() return ready end)
+loop.run(300, function() return ready end)
 assert(ready and hold:valid(), "it was never ready")
 print("left")

@@ -106,6 +106,7 @@ local function serve(server, sock)
     if talks then send(sock, server.events) end
     if talks then zk.sleep(0.001) else idle(got or part ~= "") end
   end
+  sock:receive(1000000) -- what is unread would make a reset of the end
   sock:close()
 end
 

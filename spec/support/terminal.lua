@@ -9,7 +9,7 @@ Terminal.__index = Terminal
 
 local open = {} -- those that have not been finished
 
-local LIMIT = 90 -- seconds; it takes far less even on a busy machine
+local LIMIT = 300 -- seconds; it takes far less even on a busy machine
 
 ---Starts the command. variables: for its environment; a name with the value false is unset.
 function M.open(command, namespace, variables)

@@ -11,7 +11,7 @@ local arguments = require "zkrecipes.recipes.queue.arguments"
 local hosts, namespace, path, role, name = arg[1], arg[2], arg[3], arg[4], arg[5]
 local short = role == "producer" or role == "behind" or role == "consumer"
 if short then arguments.BUCKET = 2 end
-local session = zk.session { hosts = hosts, namespace = namespace, timeout = short and 10 or 2, tick = 0.5, guardian = short }
+local session = zk.session { hosts = hosts, namespace = namespace, timeout = 10, tick = 0.5, guardian = short }
 local queue = session:queue(path, { attempts = 1000 })
 io.stdout:setvbuf("no")
 
@@ -28,7 +28,7 @@ local function claim(timeout)
   local item, message, code = queue:claim(timeout)
   if item then
     say("claimed", item.data)
-  elseif code ~= "timeout" and code ~= "connection_loss" then
+  elseif code ~= "timeout" and code ~= "connection_loss" and code ~= "lost" then
     error(message, 0)
   end
   return item

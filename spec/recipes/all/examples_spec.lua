@@ -106,7 +106,8 @@ describe("the demo", function()
     for _, line in ipairs(SUMMARY) do assert.matches("\n  " .. line .. " +yes\n", output .. "\n") end
     assert.is_nil(output:find("\27", 1, true), "escape codes though it is no terminal")
     assert.same({}, leftovers())
-    assert.equal("", process.output("pgrep -f 'demo/[w]orker.lua " .. env.server().hosts .. "'"))
+    local look = "pgrep -f 'demo/[w]orker.lua " .. env.server().hosts .. "'"
+    assert(process.eventually(function() return process.output(look) == "" end))
   end)
 
   it("of nginx runs, and all its checks hold", function()

@@ -137,7 +137,7 @@ describe("a double barrier", function()
     local children, namespace = {}, env.namespace()
     local session = env.session { namespace = namespace }
     for i = 1, 2 do
-      children[i] = child.start(namespace, 4, nil, { script = "inside" })
+      children[i] = child.start(namespace, 15, nil, { script = "inside" })
       children[i]:tell("enter 3")
     end
     local barrier = session:double_barrier("/b", 3)

@@ -32,6 +32,9 @@ describe("a server", function()
     local usage = session:usage()
     assert.is_true(usage.ephemeral_bytes <= usage.ephemeral_bytes_limit)
     assert.is_true(session:close(60))
+    local look = zk.session { hosts = server.hosts, timeout = 100, request_timeout = 100 }
+    env.eventually("the server has ended it", function() return #assert(look:children(PATH .. "1/claims")) == 0 end)
+    look:close()
     assert(server:restart())
     local other = zk.session { hosts = server.hosts, timeout = 100, request_timeout = 100 }
     assert.same({}, other:children(PATH .. "1/claims"))

@@ -305,7 +305,7 @@ describe("a semaphore's limit", function()
 
   it("is reported as unsent if there was no connection, but not if the answer was lost", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
-    local session = env.session { hosts = proxy.hosts, namespace = namespace, request_timeout = 4 }
+    local session = env.session { hosts = proxy.hosts, namespace = namespace, request_timeout = 20 }
     local other = env.session { namespace = namespace }
     local semaphore = session:semaphore("/s", 2)
     assert(semaphore:acquire()):release()

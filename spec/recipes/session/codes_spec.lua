@@ -78,7 +78,7 @@ describe("an ensemble that may be reconfigured by its super user", function()
   end
 
   setup(run(function()
-    ensemble = assert(testing.ensemble { members = 2, config = { reconfigEnabled = true },
+    ensemble = assert(testing.ensemble { members = 2, config = { reconfigEnabled = true, syncLimit = 120 },
       jvm = { "-Dzookeeper.DigestAuthenticationProvider.superDigest=super:lK75jTNcA+U9vtVEw5vB51mj/w4=" } })
     local session = open()
     config = assert(session:get("/zookeeper/config"))

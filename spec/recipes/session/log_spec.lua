@@ -27,7 +27,7 @@ describe("the log", function()
   teardown(function() server:stop() end)
 
   it("says why in plain words", run(function()
-    local session, text = logged { hosts = server.hosts .. " , 127.0.0.1:1" }
+    local session, text = logged { hosts = server.hosts .. " , 127.0.0.1:1", timeout = 10 }
     assert(session:connected(200))
     server:kill()
     env.eventually("it says why", function() return text():find("127.0.0.1:1: cannot connect: Connection refused", 1, true) end)

@@ -41,11 +41,11 @@ describe("a session", function()
 
   it("ends its ephemerals when it closes", run(function()
     local namespace = env.namespace()
-    local one, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local one, other = env.session { namespace = namespace, timeout = 100 }, env.session { namespace = namespace }
     assert(one:create("/e", nil, { ephemeral = true }))
     assert(other:exists("/e"))
     one:close()
-    assert.is_false(other:exists("/e"))
+    env.eventually("it is gone", function() return other:exists("/e") == false end, 90)
   end))
 
   it("is closed when it is collected", run(function()
@@ -84,7 +84,7 @@ describe("a session", function()
     local root = env.session { namespace = "/" }
     local name = env.namespace()
     assert(root:create(name))
-    local session = zk.session { hosts = { env.server().hosts .. name }, timeout = 5, namespace = "/in" }
+    local session = zk.session { hosts = { env.server().hosts .. name }, timeout = 100, namespace = "/in" }
     assert.are.equal("/x", (assert(session:create("/x", "1", { parents = true }))))
     assert.are.equal("1", (root:get(name .. "/in/x")))
     assert.are.equal("/", (assert(session:set("/", "root")) and "/"))
