@@ -15,7 +15,7 @@ local ROUNDS = tonumber(os.getenv "ROUNDS")
 local TIMEOUT = tonumber(os.getenv "TIMEOUT") or 24
 local AT_ONCE = TIMEOUT / 4 -- the deadline is later: see the table in docs/lease.md
 local LOST, FAILED, KILLED = 123, 125, 137
-local LIMIT = 90 -- seconds; it takes far less even on a busy machine
+local LIMIT = 300 -- seconds; it takes far less even on a busy machine
 
 -- name; status: of zkr; strike(zkr, place): the fault; heal(zkr, place): after the grant, so that zkr ends; at_once: the command does not
 -- end only at its deadline; proxy, server: it has its own.

@@ -13,7 +13,7 @@ local run = env.run
 local PAGE = "docs/zkr-sessions.md"
 local MARGIN = (" "):rep(40)
 local PROMPT = "$ "
-local LIMIT = 150 -- seconds; `zkr cron` waits for the next minute, and all else takes far less even on a busy machine
+local LIMIT = 300 -- seconds; `zkr cron` waits for the next minute, and all else takes far less even on a busy machine
 local SHELL = 'stty cols 200 rows 40; PATH=$PWD/bin:$PATH PS1="$ " exec bash --norc --noprofile --noediting -i'
 
 local MASKS = {

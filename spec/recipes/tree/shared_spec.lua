@@ -5,7 +5,7 @@ local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"
 
 local HALF = 0.05 -- seconds that a message takes
-local LIMIT = 30
+local LIMIT = 200
 
 -- Calls fn(world, session of the trees, session of a writer), where /c has ten children, and /c/1 has one.
 local function within(fn)
