@@ -19,7 +19,7 @@ zk.run(function()
     repeat
       local item = queue:claim(1)
       if item and item.data == "broken" then item:nack() elseif item then item:ack() end
-    until queue:size() == 0
+    until (queue:size() or 0) == 0
   end
   zk.all { work, work }
 

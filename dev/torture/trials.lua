@@ -71,7 +71,8 @@ end
 
 local function line_up(rivals, holder)
   holder.rival = zk.spawn(function()
-    local hold = assert(rivals:lock(holder.path):acquire(600))
+    local hold = rivals:lock(holder.path):acquire(600)
+    if not hold then return end -- the volley sees that it was not granted
     holder.granted = zk.now()
     hold:release()
   end)

@@ -201,16 +201,14 @@ describe("the load balancer", function()
     register(registry, ports[1])
     register(registry, dead)
     all_know(2)
-    local since, requests, tries = zk.now(), 0
+    local since = zk.now()
     repeat
       local status, body = ask()
       assert.same({ 200, ports[1] .. "\n" }, { status, body })
-      requests = requests + 1
-      tries = select(2, it_runs:log():gsub("connect%(%) failed", ""))
+      local tries = select(2, it_runs:log():gsub("connect%(%) failed", ""))
       is_out_longer_and_longer(math.max(tries, 1), since)
     until tries == 3
     keeps_it:close()
-    assert.is_true(requests >= 3)
   end))
 
   it("takes out an instance that breaks requests which may not be sent again", env.run(function()

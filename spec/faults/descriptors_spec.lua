@@ -15,7 +15,10 @@ zk.run(function()
   until not file
   session = zk.session { hosts = "HOST", timeout = 2, log = function(_, text) print("log: " .. text) end }
   local ok, message, code
-  repeat ok, message, code = session:connected(1) until ok or message:find("not connected", 1, true)
+  for _ = 1, 300 do
+    ok, message, code = session:connected(1)
+    if ok or message:find("not connected", 1, true) then break end
+  end
   print(code .. ": " .. message)
 end)
 ]]

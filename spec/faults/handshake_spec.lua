@@ -75,7 +75,7 @@ describe("a handshake that is not answered", function()
 
   -- The limit is a second, and up to a quarter more. On a busy machine an answer may be late, so one of several tries must succeed.
   it("is not given up as long as each answer comes in time", run(function()
-    local function slowly() zk.sleep(0.5) end
+    local function slowly() zk.sleep(0.65) end
     for _ = 1, 100 do
       local server = nonsense.start(function(name) if name == "sync" or name == "auth" then slowly() end end, slowly)
       local session = zk.session { hosts = server.hosts, timeout = 10, auth = { { scheme = "digest", credential = "a:b" } } }

@@ -78,7 +78,7 @@ describe("sessions that rest", function()
     begin(100)
     each(function(session, i) return session:create("/" .. i, "", { ephemeral = true }) end)
     for _, session in ipairs(sessions) do session:close() end
-    env.eventually("all are ended", function() return #assert(direct:children("/")) == 1 end)
+    env.eventually("all are ended", function() return #assert(direct:children("/")) == 1 end, 60)
     direct:close()
   end))
 end)

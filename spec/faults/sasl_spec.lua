@@ -111,7 +111,7 @@ describe("a session with SASL", function()
     local path = env.namespace()
     assert(session:create(path, "", { ephemeral = true }))
     assert(session:close(300))
-    env.eventually("its end", function() return other:exists(path) == false end)
+    env.eventually("its end", function() return other:exists(path) == false end, 60)
     other:close()
   end))
 

@@ -161,7 +161,7 @@ describe("servers that come back with a lower maxSessionTimeout", function()
     proxy:refuse()
     proxy:cut()
     env.eventually("the loss of the link", function() return session.state ~= "connected" end)
-    assert.are.equal("lost", hold:lost(200))
+    assert.are.equal("lost", hold:lost(40)) -- not after 70 s
     assert.is_false(hold:valid())
   end))
 end)

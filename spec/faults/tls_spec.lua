@@ -125,7 +125,7 @@ describe("a session with TLS", function()
     assert(session:close(300))
     local other = zk.session { hosts = "127.0.0.1:" .. server.port }
     assert(other:connected(300))
-    env.eventually("its end", function() return not server:dump():find(id:gsub("^0+", ""), 1, true) end)
+    env.eventually("its end", function() return not server:dump():find(id:gsub("^0+", ""), 1, true) end, 60)
     other:close()
   end))
 
