@@ -159,6 +159,12 @@ local _ = zkr.supported and describe("zkr doctor", function()
     assert.are.same({ 7, 0.25 }, { require("zkrecipes.cli.checkup").skew(context) })
   end)
 
+  it("waits for an answer half of --timeout, from 5 to 60 s", function()
+    local limits = {}
+    for i, timeout in ipairs { 1, 10, 40, 3600 } do limits[i] = require("zkrecipes.cli.words").limit { timeout = timeout } end
+    assert.are.same({ 5, 5, 20, 60 }, limits)
+  end)
+
   it("knows the leader of an ensemble, and what is left of it", function()
     local ensemble = zkr.keep(assert(testing.ensemble { config = { syncLimit = 120 } }))
     local out, status = zkr.run({ "doctor" }, { hosts = ensemble.hosts })

@@ -19,7 +19,7 @@ local function try_session(context, server)
   local zk, settings = context.zk, context.settings
   local session = zk.session { hosts = server.name, timeout = settings.timeout, request_timeout = settings.timeout, auth = settings.auth,
     tls = settings.tls, sasl = settings.sasl, log = function() end }
-  local connected, message = session:connected(math.min(settings.timeout, math.max(5, math.min(settings.timeout / 2, 60))))
+  local connected, message = session:connected(math.min(settings.timeout, words.limit(settings)))
   if connected then
     server.timeout = session.timeout
     for _ = 1, SAMPLES do

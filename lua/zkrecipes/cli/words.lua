@@ -2,7 +2,10 @@
 
 local M = {}
 
-local LIMIT, MOST = 5, 60 -- seconds; between them half of --timeout
+local LEAST, MOST = 5, 60 -- seconds
+
+-- How long (seconds) a server may take for an answer, or to let a session in.
+function M.limit(settings) return math.max(LEAST, math.min(settings.timeout / 2, MOST)) end
 
 -- "a:2181,[::1]:2182,b/chroot" > { { name = "a:2181", host = "a", port = "2181" }, ... }; also if a chroot stands behind another host.
 function M.servers(hosts)
@@ -59,7 +62,7 @@ end
 function M.ask(context, server, word)
   local uv = context.uv
   if context.settings.tls then return nil, "four-letter words are not asked by TLS", "unasked" end
-  local limit = math.max(LIMIT, math.min(context.settings.timeout / 2, MOST))
+  local limit = M.limit(context.settings)
   local address, unknown = resolve(uv, limit, server)
   if not address then return nil, unknown end
   local tcp = uv.new_tcp()
