@@ -201,13 +201,14 @@ describe("the load balancer", function()
     register(registry, ports[1])
     register(registry, dead)
     all_know(2)
-    local since = zk.now()
+    local since, requests = zk.now(), 0
     repeat
       local status, body = ask()
       assert.same({ 200, ports[1] .. "\n" }, { status, body })
+      requests = requests + 1
       local tries = select(2, it_runs:log():gsub("connect%(%) failed", ""))
       is_out_longer_and_longer(math.max(tries, 1), since)
-    until tries == 3
+    until tries >= 3 and requests > tries -- a slow machine may take longer for a request than the instance is out
     keeps_it:close()
   end))
 

@@ -46,6 +46,11 @@ function M.event(kind, path) return M.answer(-1, int(kind) .. int(3) .. text(pat
 local Server = {}
 Server.__index = Server
 
+---True if the client has connected once more, and not oftener. If the log says that the server was late, there may be more.
+function Server:was_left_once(log)
+  return self.connections == 2 or self.connections > 2 and table.concat(log):find("did not answer", 1, true) ~= nil
+end
+
 local function shake_hands(server)
   server.connections = server.connections + 1
   server.greet()

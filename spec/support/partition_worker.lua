@@ -21,7 +21,7 @@ local function serve(part, hold)
 end
 
 zk.run(function()
-  local session = zk.session { hosts = hosts, namespace = namespace, timeout = 20, tick = 0.5, guardian = true }
+  local session = zk.session { hosts = hosts, namespace = namespace, timeout = 6, tick = 0.5 }
   local parts = {}
   for i = 1, count do parts[i] = "part" .. i end
   local partitioner = assert(session:partitioner("/app", parts, { id = id, settle = 0.1 }))

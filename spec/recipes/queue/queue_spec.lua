@@ -223,12 +223,22 @@ describe("a queue", function()
     assert.equal("late", item.data)
     local took = zk.now() - from
     assert.is_true(took > 0.65, "took " .. took)
-    from = zk.now()
-    item:nack(3)
-    item = assert(queue:claim(200))
-    assert.is_true(zk.now() - from > 0.5) -- earlier by the time that the last answer took
-    assert.equal(2, item.attempts)
-    item:ack()
+    -- The server's time is known by its answers. If a busy machine takes long for one, an item may come too early by that time.
+    local known
+    repeat
+      from = zk.now()
+      queue:size()
+      item:nack(0.5)
+      known = zk.now() - from < 0.1
+      item = assert(queue:claim(200))
+      if known then assert.is_true(zk.now() - from > 0.4) end
+      assert.equal(2, item.attempts)
+      item:ack()
+      if not known then
+        queue:put("once more")
+        item = assert(queue:claim(200))
+      end
+    until known
   end))
 
   it("knows ids: an item is put once, and can be removed", run(function()
