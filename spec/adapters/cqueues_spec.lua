@@ -1,5 +1,6 @@
 -- cqueues: the contract, and cases with more than one controller.
 
+local collect = require "spec.support.collect"
 local cqueues = require "cqueues"
 local env = require "spec.support.env"
 local loop = require "spec.support.loops.cqueues"
@@ -85,7 +86,7 @@ describe("controllers of cqueues:", function()
     end)
     local dropped = setmetatable({ item }, { __mode = "v" })
     item = nil -- luacheck: ignore 311
-    repeat collectgarbage() until not dropped[1]
+    repeat collect() until not dropped[1]
     inside(function()
       local again = assert(queue:claim(200))
       assert.are.equal("x", again.data)

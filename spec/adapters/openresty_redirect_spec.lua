@@ -48,7 +48,7 @@ local SERVER = [[
   location = /collected { content_by_lua_block {
     held = { assert(lock:acquire(200)), assert(other:acquire(200)) }
     ngx.ctx = { mine = true }
-    collectgarbage() collectgarbage()
+    jit.flush() collectgarbage() collectgarbage()
     held[3] = assert(rw:write(200))
     collectgarbage("stop")
     ngx.exit(204)
@@ -56,7 +56,7 @@ local SERVER = [[
   location = /dropped { content_by_lua_block {
     local probe = setmetatable({ assert(lock:acquire(200)) }, { __mode = "v" })
     ngx.ctx = { mine = true }
-    repeat collectgarbage() until not probe[1] -- it has called the finalizer; what the hold refers to is there until its next cycle
+    repeat jit.flush() collectgarbage() until not probe[1] -- its finalizer was called; what it refers to is there until the next cycle
     collectgarbage("stop")
     ngx.exit(204)
   } }

@@ -57,7 +57,7 @@ local SERVER = [[
     for i = 1, ngx.var.arg_count do zk.spawn(exit) end
     local limit = zk.now() + 200
     while tasks() > 0 and zk.now() < limit do ngx.sleep(0.01) end
-    collectgarbage() collectgarbage()
+    jit.flush() collectgarbage() collectgarbage()
     ngx.print(tasks(), " ", collectgarbage("count"))
   } }
 
@@ -71,7 +71,7 @@ local SERVER = [[
       lock:with(200, function() exit() end)
     end)
     ngx.print(select(3, task:wait()))
-    collectgarbage() collectgarbage()
+    jit.flush() collectgarbage() collectgarbage()
   } }
 
   location = /terms { content_by_lua_block { ngx.print(terms) } }

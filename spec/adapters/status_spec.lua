@@ -1,6 +1,7 @@
 -- The status: of the built-in host as a table, of an nginx worker as JSON, for Prometheus, and in a real browser.
 
 require "spec_fork"
+local collect = require "spec.support.collect"
 local dkjson = require "dkjson"
 local env = require "spec.support.env"
 local kinds = require "spec.support.kinds"
@@ -200,8 +201,8 @@ describe("the status", function()
     one:close()
     assert.equal(1, select(2, trees()))
     two = nil -- luacheck: ignore
-    collectgarbage() collectgarbage()
-    env.eventually("it is gone", function() collectgarbage() return not trees() end)
+    collect(2)
+    env.eventually("it is gone", function() collect() return not trees() end)
     session:close()
   end))
 
@@ -241,7 +242,7 @@ describe("the status", function()
     local session = env.session()
     for i = 1, 20 do assert(session:lock("/forgotten" .. i):acquire(200)) end
     for _ = 1, 3 do
-      collectgarbage() -- once: the finalizers have run, but weak keys still exist
+      collect() -- once: the finalizers have run, but weak keys still exist
       zk.status()
     end
     assert.is_nil(held(zk.status(), "/forgotten"))
@@ -251,7 +252,7 @@ describe("the status", function()
     local session = env.session()
     local lock = session:lock("/dropped")
     lock:acquire(200)
-    collectgarbage() collectgarbage()
+    collect(2)
     assert.is_nil(held(zk.status(), "/dropped/"))
     local hold = lock:acquire(200)
     local task = zk.spawn(lock.acquire, lock)

@@ -3,6 +3,7 @@
 -- crash, hang, leak, or leave a node.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 local allocations = require "spec.support.allocations"
 local env = require "spec.support.env"
@@ -164,7 +165,7 @@ describe("exhausted memory", function()
       if hold then hold:release() end
       if mine then mine:release() end
       check(rw:read(0))
-      collectgarbage()
+      collect()
     end)
     at_every_allocation(function()
       local all = session:multilock { lock, rw:writer() }
@@ -175,7 +176,7 @@ describe("exhausted memory", function()
       end
     end)
     env.eventually("empty", function()
-      collectgarbage()
+      collect()
       return #other:children("/rw") == 0
     end)
     assert(theirs:write(200)):release()

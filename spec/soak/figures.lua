@@ -1,5 +1,6 @@
 -- What a world and its sessions have in use at rest. None of it may grow from round to round.
 
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 
 local M = {}
@@ -120,12 +121,12 @@ end
 
 -- Fills them in. sessions: of the world, which is at rest.
 function M.take(sums, world, sessions)
-  for _ = 1, 4 do collectgarbage() end
+  collect(4)
   for i = 1, #sessions do add_session(sums, sessions[i]) end
   sums.watches, sums.znodes = world:watches(), count_znodes(world, "/")
   sums["C blocks"], sums["C bytes"] = core.alloc_blocks(), core.alloc_bytes()
   sums.objects = count_objects()
-  collectgarbage()
+  collect()
   sums["Lua KiB"] = collectgarbage "count"
 end
 

@@ -5,6 +5,7 @@
 --
 -- A line for each recipe, with what it has in use at the end; a failure says what has grown. The last line is the sum.
 
+local collect = require "spec.support.collect"
 local figures = require "spec.soak.figures"
 local recipes = require "spec.soak.recipes"
 local sim = require "zkrecipes.sim"
@@ -42,7 +43,7 @@ end
 local function play(soak, into, from, to)
   for number = from, to do soak.round(number) end
   if soak.rest then soak.rest() end
-  for _ = 1, 4 do collectgarbage() end -- objects that are freed with their last handle
+  collect(4) -- objects that are freed with their last handle
   soak.world:advance(REST)
   figures.take(into, soak.world, soak.sessions)
 end
@@ -101,7 +102,7 @@ for _, recipe in ipairs(recipes) do
     if last then line(recipe, math.max(os.clock() - began, 1e-3), last) end
     if problem then print(("FAILED: make soak ROUNDS=%d RECIPE='%s': %s"):format(ROUNDS, recipe.name, problem)) end
     if problem then failed = failed + 1 else passed = passed + 1 end
-    collectgarbage()
+    collect()
   end
 end
 if passed + failed == 0 then

@@ -1,5 +1,6 @@
 -- Creates many bells and drops them. Prints how many descriptors are open before and afterwards. For bell_spec.lua.
 
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 local lfs = require "lfs"
 local unix = require "socket.unix"
@@ -20,8 +21,8 @@ local function round()
 end
 
 round() -- allocated only once
-collectgarbage() collectgarbage()
+collect(2)
 local before = count()
 for _ = 1, 20 do round() end
-collectgarbage() collectgarbage()
+collect(2)
 print(before .. " " .. count())

@@ -1,6 +1,7 @@
 -- Requests one after the other, by spec/faults/direct_spec.lua: `lua direct_child.lua HOSTS PATH COUNT`. Prints how they ended. Some of its
 -- sockets are those of a forked process, too.
 
+local collect = require "spec.support.collect"
 local fork = require "spec_fork"
 local zk = require "zkrecipes"
 
@@ -31,8 +32,8 @@ end
 
 zk.run(function()
   requests()
-  collectgarbage() -- all of the session is freed
-  collectgarbage()
+  collect() -- all of the session is freed
+  collect()
   local session = zk.session { hosts = hosts, timeout = 100 }
   assert(session:exists(path))
   session:close(200)

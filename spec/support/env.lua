@@ -2,6 +2,7 @@
 -- test, and bodies that run as coroutines with a limit on their time.
 
 require "spec_fork" -- must be first: see that file
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local core = require "zkrecipes.core"
 local testing = require "zkrecipes.testing"
@@ -151,9 +152,7 @@ end
 
 -- The memory that the C code holds after a full collection.
 function env.blocks()
-  if jit then jit.flush() end -- compiled code keeps objects that it used
-  collectgarbage()
-  collectgarbage()
+  collect(2)
   return core.alloc_blocks()
 end
 

@@ -2,11 +2,6 @@
 
 local M = {}
 
-function M.collect()
-  if jit then jit.flush() end -- compiled code keeps objects that it used
-  for _ = 1, 4 do collectgarbage() end
-end
-
 -- The session's usage, as a string that can be compared.
 function M.in_use(session)
   local usage = session:usage()

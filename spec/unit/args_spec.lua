@@ -3,6 +3,7 @@
 
 require "zkrecipes.sim"
 local check = require "zkrecipes.check"
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 local zk = require "zkrecipes"
 
@@ -325,11 +326,11 @@ describe("objects", function()
         session:watch("/w")
       end
     end
-    collectgarbage() collectgarbage()
+    collect(2)
     zk.sleep(0.05)
     local before = core.live()
     make()
-    for _ = 1, 4 do collectgarbage() end
+    collect(4)
     zk.sleep(0.1)
     local after = core.live()
     for class, count in pairs(after) do

@@ -2,6 +2,7 @@
 -- spec/adapters/openresty_release_spec.lua, spec/adapters/openresty_release_tasks_spec.lua.
 -- Tags: sanitize, one thread
 
+local collect = require "spec.support.collect"
 local held = require "zkrecipes.openresty.held"
 
 local released -- names, in order
@@ -101,7 +102,7 @@ describe("what is held for a request in nginx", function()
   it("is not kept by a task that has dropped it", function()
     local task = held.of_task(held.of_request())
     held.add(task, new_hold "dropped")
-    collectgarbage()
+    collect()
     assert.is_nil(next(task.holds))
   end)
 
@@ -115,7 +116,7 @@ describe("what is held for a request in nginx", function()
     held.add(killed, new_hold "dropped")
     held.add(killed, held_still)
     held.end_task(killed, true)
-    collectgarbage()
+    collect()
     log(request)
     table.sort(released)
     assert.same({ "held still", "own", "returned" }, released)

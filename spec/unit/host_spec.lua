@@ -2,6 +2,7 @@
 -- Tags: sanitize
 
 local builtin = require "zkrecipes.adapters.builtin"
+local collect = require "spec.support.collect"
 local coroutines = require "zkrecipes.host.coroutines"
 local deaf = require "spec.support.deaf"
 local loops = require "zkrecipes.host.loop"
@@ -21,8 +22,7 @@ describe("a coroutine that has ended", function()
         end)
       end
     end)
-    collectgarbage()
-    collectgarbage()
+    collect(2)
     local count = 0
     for _ in pairs(alive) do count = count + 1 end
     assert.is_true(count < 10, count .. " of 100 are still there")
@@ -189,8 +189,7 @@ describe("zk.spawn", function()
         alive[task] = true
         task:wait()
       end
-      collectgarbage()
-      collectgarbage()
+      collect(2)
       local left = 0
       for _ in pairs(alive) do left = left + 1 end
       assert.is_true(left <= 2, left .. " of 20 are left")
@@ -363,8 +362,7 @@ describe("tasks that have ended", function()
   it("leave no memory behind", function()
     local function grown()
       zk.run(function() for _ = 1, 2000 do zk.spawn(zk.sleep, 0) end end)
-      collectgarbage()
-      collectgarbage()
+      collect(2)
       return collectgarbage("count")
     end
     grown()

@@ -1,6 +1,7 @@
 -- A host that cannot spawn at the moment (cqueues outside of a controller, exhausted memory). The library starts its background work
 -- later, and no handle hangs.
 
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"
 local ways = require "spec.support.killed_ways"
@@ -28,7 +29,7 @@ local function try(way)
     assert(refused > 0, "it spawns nothing")
     assert(task:wait(60) == nil or task.ok)
     assert(task.done, "the call hangs")
-    collectgarbage()
+    collect()
     local again = here.spawn(way.again, state)
     local ok, problem = again:wait(100)
     assert(ok, problem)

@@ -1,6 +1,7 @@
 -- The status lists presences, partitioners, participants and subscriptions until they are over. Needs no server.
 -- Tags: sanitize, one thread
 
+local collect = require "spec.support.collect"
 local page = require "zkrecipes.status.page"
 local sim = require "zkrecipes.sim"
 local status = require "zkrecipes.status.status"
@@ -63,7 +64,7 @@ describe("the status of what a program takes part in", function()
         local session = zk.session {}
         make(session, zk)
         for _ = 1, 5 do
-          collectgarbage()
+          collect()
           zk.sleep(1)
         end
         for _, object in ipairs(zk.status().objects) do assert.is_not.equal(kind, object.kind) end

@@ -1,6 +1,7 @@
 -- How coroutines wait: records, slots, foreign coroutines, closed ones. Needs no server.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 local deaf = require "spec.support.deaf"
 local loops = require "zkrecipes.host.loop"
@@ -182,7 +183,7 @@ end)
 -- Asserts that the entries of the weak table are collected soon, except one or two that a stack may still hold.
 local function assert_collected(weak)
   local left = 0
-  for _ = 1, 3 do collectgarbage() end
+  collect(3)
   for _ in pairs(weak) do left = left + 1 end
   assert.is_true(left <= 2, left .. " are left")
 end

@@ -1,6 +1,7 @@
 -- A clean-up that the server refuses is repeated and reported in the log, so that nothing is left as long as the session lives.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
@@ -39,8 +40,7 @@ describe("a clean-up that is refused", function()
     first:release()
     assert.is_false(first:valid())
     first = nil -- luacheck: ignore
-    collectgarbage()
-    collectgarbage()
+    collect(2)
     env.eventually("it is in the log", function() return #log > 0 end)
     assert.matches("cannot delete " .. path .. ", which this session no longer needs: the znode's ACL does not allow it", log[1], 1, true)
     zk.sleep(0.5) -- some more attempts

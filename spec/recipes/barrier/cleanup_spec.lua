@@ -1,6 +1,7 @@
 -- Members of a round leave nothing behind when the program drops them, or when an allocation fails. In simulated worlds.
 -- Tags: sanitize, one thread
 
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"
 local wait = require "zkrecipes.host.wait"
@@ -15,9 +16,9 @@ local function with_two(fn)
   end)
 end
 
-local function collect(world)
+local function pass(world)
   for _ = 1, 4 do
-    collectgarbage()
+    collect()
     world:advance(1)
   end
 end
@@ -41,7 +42,7 @@ describe("a double barrier that the program drops", function()
         return theirs
       end
       local theirs = world.test.spawn(enter_and_drop):wait()
-      collect(world)
+      pass(world)
       results = { theirs:leave(20) }
       world:advance(1)
       names, usage = world:children("/d"), one:usage().ephemeral_bytes
@@ -95,7 +96,7 @@ describe("a double barrier that the program drops", function()
     with_two(function(world, one, other)
       local function enter_and_drop() enter_both(world, one, other) end
       world.test.spawn(enter_and_drop):wait()
-      collect(world)
+      pass(world)
       assert.are.same({}, world:children("/d"))
     end)
   end)

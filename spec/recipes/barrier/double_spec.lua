@@ -2,6 +2,7 @@
 -- Tags: sanitize
 
 local child = require "spec.support.child"
+local collect = require "spec.support.collect"
 local env = require "spec.support.env"
 local run, fails, raises = env.run, env.fails, env.raises
 
@@ -181,7 +182,7 @@ describe("a double barrier", function()
     for _, name in ipairs(all[2]:children("/b")) do round = name:find("^round%-") and name or round end
     assert.are.equal(1, #all[2]:children("/b/" .. round))
     env.eventually("its mark is gone", function()
-      collectgarbage()
+      collect()
       return #all[2]:children("/b/" .. round) == 0
     end)
     assert.are.same({ { true, 0 }, { true, 0 } }, leaving(barriers, 2)())
@@ -194,7 +195,7 @@ describe("a double barrier", function()
     enter_and_drop()
     local session = env.session { namespace = namespace }
     env.eventually("its member is gone", function()
-      collectgarbage()
+      collect()
       for _, name in ipairs(session:children("/b")) do
         if name:find("^m%-") then return false end
       end

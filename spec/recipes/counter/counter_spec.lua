@@ -1,6 +1,7 @@
 -- The counter on a real server.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
@@ -103,8 +104,7 @@ describe("a counter", function()
     local session, watcher = env.session { namespace = namespace }, env.session { namespace = namespace }
     local function count() assert(session:counter("/c"):add(1)) end
     for _ = 1, 5 do count() end
-    collectgarbage()
-    collectgarbage()
+    collect(2)
     env.eventually("no mark", function() return #watcher:children("/c") == 0 end)
     local kept = session:counter("/c")
     assert(kept:add(1))

@@ -2,6 +2,7 @@
 -- that run while a process leads, spec/faults has the faults.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
@@ -202,8 +203,7 @@ describe("a term", function()
     assert.is_false(session:exists("/b"))
     do assert(election:campaign()) end
     term = nil -- luacheck: ignore 311
-    collectgarbage()
-    collectgarbage()
+    collect(2)
     assert(election:campaign(200)):resign()
   end))
 end)

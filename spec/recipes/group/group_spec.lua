@@ -1,6 +1,7 @@
 -- Groups, on a real server; slow cases in virtual time.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local sim = require "zkrecipes.sim"
 local env = require "spec.support.env"
 local run, fails, raises = env.run, env.fails, env.raises
@@ -110,12 +111,11 @@ describe("a group", function()
     local session, other = pair()
     local member = session:group("/g"):join("1", { id = "m" })
     assert(member:ready(LIMIT))
-    collectgarbage()
-    collectgarbage()
+    collect(2)
     assert(other:exists "/g/m")
     member = nil -- luacheck: ignore 311
     env.eventually("gone", function()
-      collectgarbage()
+      collect()
       return not other:exists "/g/m"
     end)
   end))

@@ -2,6 +2,7 @@
 -- Tags: sanitize
 
 local allocations = require "spec.support.allocations"
+local collect = require "spec.support.collect"
 local env = require "spec.support.env"
 
 local check = allocations.check
@@ -25,7 +26,7 @@ describe("exhausted memory", function()
     end)
     assert.is_true(count > 20)
     env.eventually("nothing is watched", function()
-      collectgarbage() -- groups whose join or changes failed were dropped
+      collect() -- groups whose join or changes failed were dropped
       return session:usage().watched_bytes == 0
     end)
     session:close()

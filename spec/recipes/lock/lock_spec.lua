@@ -1,6 +1,7 @@
 -- The fair lock on a real server without faults. spec/faults has the faults.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
@@ -307,8 +308,7 @@ describe("a hold", function()
     do
       assert(lock:acquire())
     end
-    collectgarbage()
-    collectgarbage()
+    collect(2)
     assert(lock:acquire(200)):release()
   end))
 

@@ -1,5 +1,6 @@
 -- A coroutine that acquires the lock that it holds would wait for itself forever.
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run, raises = env.run, env.raises
@@ -95,7 +96,7 @@ describe("a coroutine that holds a lock", function()
       hold = nil -- luacheck: ignore
     end
     env.eventually("holds are collected", function()
-      collectgarbage()
+      collect()
       return next(seen) == nil
     end)
   end))

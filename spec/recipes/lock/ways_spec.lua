@@ -1,6 +1,7 @@
 -- Options of the lock: reentrant, revocable, cohort.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run, fails, raises = env.run, env.fails, env.raises
@@ -56,7 +57,7 @@ describe("a reentrant lock", function()
       assert.is_true(hold:valid())
     end)
     assert(lock:acquire(200))
-    for _ = 1, 3 do collectgarbage() end
+    collect(3)
     assert.is_true(lock:release())
   end))
 
@@ -120,7 +121,7 @@ describe("a revocable lock", function()
     local lock = session:lock("/l", { on_request = print })
     assert(lock:acquire())
     env.eventually("it is collected and released", function()
-      collectgarbage()
+      collect()
       return #session:children("/l") == 0
     end)
   end))
@@ -253,7 +254,7 @@ describe("a cohort", function()
     assert(lock:acquire())
     local wait = env.start(function() return lock:acquire(200) end)
     env.eventually("it is collected", function()
-      collectgarbage()
+      collect()
       return #lock:contenders() == 1 and lock:acquire(0) == nil
     end)
     assert(wait()):release()

@@ -1,6 +1,7 @@
 -- Several locks as one: all are acquired or none, in an order that is the same for all clients.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
@@ -176,8 +177,7 @@ describe("a multilock", function()
       local hold = assert(all:acquire(200))
       hold:on_lost(function() end)
     end
-    collectgarbage()
-    collectgarbage()
+    collect(2)
     assert(all:acquire(200)):release()
   end))
 
@@ -194,7 +194,7 @@ describe("a multilock", function()
     local function are_free(...)
       for _, path in ipairs { ... } do
         env.eventually(path .. " is free", function()
-          collectgarbage()
+          collect()
           local hold = other:lock(path):acquire(0)
           return hold and hold:release()
         end)
@@ -211,8 +211,8 @@ describe("a multilock", function()
       local hold = assert(all:acquire(200))
       hold:release()
     end
-    collectgarbage() -- the released part is not released again
-    collectgarbage()
+    collect() -- the released part is not released again
+    collect()
     assert.is_true(outer:valid())
     outer:release()
     are_free("/a")

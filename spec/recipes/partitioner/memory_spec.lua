@@ -2,6 +2,7 @@
 -- Tags: sanitize, one thread
 
 local allocations = require "spec.support.allocations"
+local collect = require "spec.support.collect"
 local sim = require "zkrecipes.sim"
 
 local check = allocations.check
@@ -33,8 +34,8 @@ describe("exhausted memory", function()
       local count = allocations.at_every(function() operation(world.zk, session) end)
       assert.is_true(count > 20)
       world:advance(5)
-      collectgarbage() -- partitioners that failed were dropped
-      collectgarbage()
+      collect() -- partitioners that failed were dropped
+      collect()
       world:advance(5)
       assert.equal(0, session:usage().watched_bytes)
       assert.same({}, world:children "/p/members")

@@ -1,6 +1,7 @@
 -- Partitions, on a real server.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local env = require "spec.support.env"
 local zk = require "zkrecipes"
 local run, fails, raises = env.run, env.fails, env.raises
@@ -230,7 +231,7 @@ describe("a partitioner", function()
     env.eventually("x is held", function() return a:hold "x" end)
     a = nil -- luacheck: ignore 311
     env.eventually("it has left", function()
-      collectgarbage()
+      collect()
       return #session:children("/app/members") == 0 and #session:lock("/app/parts/x"):contenders() == 0
     end)
   end))
@@ -248,7 +249,7 @@ describe("a partitioner", function()
     local changes = session:partitioner("/other", { "y" }, { settle = SETTLE }):changes()
     local gained = assert(changes:next(LIMIT))
     for _ = 1, 5 do
-      collectgarbage()
+      collect()
       zk.sleep(0.01)
     end
     assert.is_true(served:valid())
@@ -256,7 +257,7 @@ describe("a partitioner", function()
     task:cancel()
     task:wait()
     env.eventually("the first has left", function()
-      collectgarbage()
+      collect()
       return #session:children("/app/members") == 0
     end)
   end))

@@ -1,6 +1,7 @@
 -- Presences, on a real server.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local testing = require "zkrecipes.testing"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
@@ -139,7 +140,7 @@ describe("a presence", function()
     local session, other = pair()
     there(session, "/p", "1")
     env.eventually("gone", function()
-      collectgarbage()
+      collect()
       return not other:exists("/p")
     end)
     local load_text = rawget(_G, "loadstring") or load

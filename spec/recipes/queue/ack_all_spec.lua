@@ -1,6 +1,7 @@
 -- Many items are acked by one request, in simulated worlds.
 -- Tags: sanitize, one thread
 
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"
 local queues = require "spec.support.queues"
@@ -258,8 +259,7 @@ describe("ack_all", function()
     local task = zk.spawn(queue.ack_all, queue, list)
     world:advance(0.5)
     for i = 1, 150 do list[i], items[i] = i < 100 and 5 or nil, nil end
-    collectgarbage()
-    collectgarbage()
+    collect(2)
     acked(149, { lost }, task:wait(60))
     assert.equal(1, queue:size())
   end))

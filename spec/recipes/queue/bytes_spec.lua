@@ -1,6 +1,7 @@
 -- What a queue makes that is ephemeral counts in the session's budget: claims, the znode in `consumers`, the idle lock. In virtual time.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local sim = require "zkrecipes.sim"
 local env = require "spec.support.env"
 local fails = env.fails
@@ -77,7 +78,7 @@ describe("the bytes of a queue's ephemeral znodes", function()
       check(3)
       assert(items[1]:ack())
     end
-    for _ = 1, 4 do collectgarbage() end
+    collect(4)
     check(0)
     world:advance(5)
     assert.equal(0, used(session))

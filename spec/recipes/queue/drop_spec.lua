@@ -2,16 +2,12 @@
 -- place once, and the attempt does not count.
 -- Tags: sanitize, one thread
 
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"
 local queues = require "spec.support.queues"
 local requests = require "zkrecipes.lost_answers"
 local sim = require "zkrecipes.sim"
-
-local function collect()
-  if jit then jit.flush() end -- compiled code keeps objects that it used
-  for _ = 1, 4 do collectgarbage() end
-end
 
 -- Does what `local item <close>` does.
 local function close(item) debug.getmetatable(item).__close(item) end
@@ -69,7 +65,7 @@ describe("an item that is closed and then collected", function()
     it("returns once if its request " .. what, in_world(function(world, zk, queue)
       claim_and_close(world, zk, queue, plan)
       world:advance(0.1)
-      collect()
+      collect(4)
       world:advance(10)
       untouched(world, queue)
     end))
@@ -82,7 +78,7 @@ describe("an item that is closed and then collected", function()
         close(item)
       end):wait()
       world:advance(0.1)
-      collect()
+      collect(4)
       untouched(world, queue)
     end))
   end
@@ -93,9 +89,9 @@ describe("an item that is closed and then collected", function()
       world:partition(client)
       before = world:requests(zk, "multi")
     end)
-    collect()
+    collect(4)
     world:advance(1)
-    collect()
+    collect(4)
     world:advance(1)
     assert.equal(before + 1, world:requests(zk, "multi"))
     world:heal()
@@ -105,7 +101,7 @@ describe("an item that is closed and then collected", function()
   it("keeps the count of attempts that earlier nacks have used", in_world(function(world, zk, queue)
     assert(queue:claim(60)):nack()
     claim_and_close(world, zk, queue, FAULTS["is lost"])
-    collect()
+    collect(4)
     untouched(world, queue, 2)
   end))
 
@@ -113,7 +109,7 @@ describe("an item that is closed and then collected", function()
     local admin = world:session()
     local function allow(perms) assert(admin:set_acl("/jobs/lanes/00000/in", { { scheme = "world", id = "anyone", perms = perms } })) end
     claim_and_close(world, zk, queue, function() allow("ra") end)
-    collect()
+    collect(4)
     world:advance(10)
     assert.is_false(no_claim(world))
     allow("rwcda")
@@ -122,7 +118,7 @@ describe("an item that is closed and then collected", function()
 
   it("is free if its session ends meanwhile", in_world(function(world, zk, queue)
     claim_and_close(world, zk, queue, function() world:disconnect(zk) end)
-    collect()
+    collect(4)
     world:advance(60)
     world:heal()
     untouched(world, queue, 2) -- the servers freed it
@@ -136,7 +132,7 @@ it("an item whose waiter has gone returns once, also if it is collected", in_wor
   env.fails("connection_loss", zk.spawn(queue.claim, queue, 1):wait(60))
   for _ = 1, 30 do
     world:advance(0.1)
-    collect()
+    collect(4)
   end
   untouched(world, queue)
 end))
@@ -155,7 +151,7 @@ local function at_every_allocation(operation, after, attempts)
       reached = core.alloc_failed()
       core.alloc_fail(0)
       if after then after(queue) end
-      collect()
+      collect(4)
       untouched(world, queue, attempts)
     end)()
   end

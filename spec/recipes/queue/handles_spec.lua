@@ -1,12 +1,13 @@
 -- A new handle for each request, as in handlers of web servers. Nothing of it stays, neither on the servers nor in the session's usage.
 -- Tags: sanitize, one thread
 
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"
 local handles = require "spec.support.handles"
 local sim = require "zkrecipes.sim"
 
-local collect, in_use, serve = handles.collect, handles.in_use, handles.serve
+local in_use, serve = handles.in_use, handles.serve
 
 -- Runs body(world, zk, session) in a simulated world.
 local function in_world(body)
@@ -25,9 +26,9 @@ local function consumers(world, path) return #(world:children((path or "/jobs") 
 local function after(world, session, count)
   for i = 1, count do
     serve(session, "/jobs")
-    if i % 500 == 0 then collect() end
+    if i % 500 == 0 then collect(4) end
   end
-  collect()
+  collect(4)
   world:advance(5)
   return in_use(session) .. ("; consumers %d"):format(consumers(world))
 end
@@ -41,11 +42,11 @@ describe("a handle of a queue for each request", function()
 
   it("leaves nothing: 300 paths", in_world(function(world, _, session)
     serve(session, "/jobs/0")
-    collect()
+    collect(4)
     world:advance(5)
     local first = in_use(session)
     for i = 1, 300 do serve(session, "/jobs/" .. i) end
-    collect()
+    collect(4)
     world:advance(5)
     assert.equal(first, in_use(session))
     for i = 0, 300 do assert.equal(0, consumers(world, "/jobs/" .. i)) end
@@ -72,13 +73,13 @@ describe("a handle of a queue for each request", function()
     assert(queue:put_all { "1", "2" })
     local item = assert(queue:claim(200))
     queue = nil -- luacheck: ignore 311
-    collect()
+    collect(4)
     world:advance(5)
     assert.equal(1, consumers(world))
     assert.is_true(rawequal(item.queue, session:queue("/jobs")))
     assert(item:ack())
     item = nil -- luacheck: ignore 311
-    collect()
+    collect(4)
     world:advance(5)
     assert.equal(0, consumers(world))
   end))
@@ -89,7 +90,7 @@ describe("a handle of a queue for each request", function()
       assert(queue:put("x"))
       assert(queue:claim(200))
       queue = nil -- luacheck: ignore 311
-      collect()
+      collect(4)
       world:advance(5)
       assert.equal(0, #world:children("/jobs/claims"))
       assert.equal(0, consumers(world))
@@ -99,7 +100,7 @@ describe("a handle of a queue for each request", function()
   it("leaves nothing when it is collected in an outage", in_world(function(world, client, session)
     serve(session, "/jobs")
     world:disconnect(client)
-    collect()
+    collect(4)
     world:advance(3)
     world:heal()
     env.eventually_in(world, "it is gone", function() return consumers(world) == 0 end)
@@ -112,7 +113,7 @@ describe("a handle of a queue for each request", function()
       serve(session, "/jobs")
       n = n + 1
       core.alloc_fail(n)
-      collect()
+      collect(4)
       world:advance(5)
       failed = core.alloc_failed()
       core.alloc_fail(0)
@@ -132,7 +133,7 @@ describe("a handle of a queue for each request", function()
     assert(item:ack())
     item, queue = nil, nil -- luacheck: ignore 311
     world:plan(client, "lose_reply", { kind = "delete" })
-    collect()
+    collect(4)
     world:advance(30)
     assert.equal(0, consumers(world))
   end))
@@ -142,7 +143,7 @@ describe("a handle of a queue for each request", function()
       local session = client.session { timeout = 10 }
       serve(session, "/jobs")
     end
-    collect()
+    collect(4)
     world:advance(30)
     assert.equal(0, consumers(world))
   end))
@@ -155,7 +156,7 @@ describe("a handle of a queue for each request", function()
         collectgarbage("step", 1)
         assert(session:queue("/jobs"):size())
       end
-      collectgarbage()
+      collect(4)
     end
   end))
 end)

@@ -1,6 +1,7 @@
 -- Items that a process claims before a caller asks for them (`prefetch`), and items that it claims together. In simulated worlds.
 -- Tags: sanitize, one thread
 
+local collect = require "spec.support.collect"
 local env = require "spec.support.env"
 local queues = require "spec.support.queues"
 local prefetched = require "spec.support.prefetched"
@@ -252,7 +253,7 @@ describe("prefetch", function()
       assert(assert(mine:claim(5)):ack())
     end)()
     assert.is_true(#world:children("/jobs/claims") > 0)
-    for _ = 1, 4 do collectgarbage() end
+    collect(4)
     world:advance(0.2)
     assert.equal(0, #world:children("/jobs/claims"))
     assert.equal(7, queue:size())

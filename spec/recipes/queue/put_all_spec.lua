@@ -1,6 +1,7 @@
 -- A list that is put by several requests, in simulated worlds: how it is cut, and what is left of it when one of them fails.
 -- Tags: sanitize, one thread
 
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
@@ -92,7 +93,7 @@ describe("put_all", function()
     entry.data, entry.priority, list[160].id = "other", 3, "other"
     for i = 1, 240 do list[i] = nil end
     list[250] = 5
-    collectgarbage()
+    collect()
     for i = 1000, 2000 do list[i] = ("x"):rep(76) .. i end
     assert.same({ 250, 0 }, { task:wait(60) })
     has_first(250, queue)
@@ -209,8 +210,7 @@ describe("put_all", function()
       for i = 1, 101 do items[i] = assert(queue:claim(5)) end
       assert.same({ 101, {} }, { queue:ack_all(items) })
       items = nil -- luacheck: ignore 311
-      collectgarbage()
-      collectgarbage()
+      collect(2)
       return core.alloc_blocks()
     end
     blocks_after_round()

@@ -1,5 +1,6 @@
 -- The queue on a real server.
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local arguments = require "zkrecipes.recipes.queue.arguments"
@@ -156,7 +157,7 @@ describe("a queue", function()
     assert.equal(1, item.attempts)
     item = nil -- luacheck: ignore 311
     env.eventually("it came back", function()
-      collectgarbage()
+      collect()
       return #session:children("/jobs/claims") == 0
     end)
     assert.equal(1, assert(queue:claim(200)).attempts)

@@ -1,6 +1,7 @@
 -- Registries: what `pick` chooses. In virtual time; that `pick` never yields is in registry_spec.lua.
 -- Tags: sanitize, one thread
 
+local collect = require "spec.support.collect"
 local sim = require "zkrecipes.sim"
 local env = require "spec.support.env"
 local fails = env.fails
@@ -107,8 +108,7 @@ describe("pick", function()
   it("least: a use is over, once, when its instance was dropped, or its task was canceled", with(THREE, function(registry, world)
     local function uses()
       local count = 0
-      collectgarbage()
-      collectgarbage()
+      collect(2)
       for _, instance in ipairs(registry:instances "web") do count = count + instance:uses() end
       return count
     end

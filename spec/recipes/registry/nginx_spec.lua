@@ -51,7 +51,7 @@ local SERVER = [[
   }
   location = /uses { content_by_lua_block { ngx.print(uses()) } }
   location = /collect { content_by_lua_block {
-    collectgarbage() collectgarbage()
+    jit.flush() collectgarbage() collectgarbage()
     ngx.print(uses())
   } }
 ]]

@@ -2,6 +2,7 @@
 -- Tags: sanitize
 
 local cjson = require "cjson"
+local collect = require "spec.support.collect"
 local sim = require "zkrecipes.sim"
 local env = require "spec.support.env"
 local run, fails, raises = env.run, env.fails, env.raises
@@ -277,12 +278,11 @@ describe("a registry", function()
     local session, other = pair()
     local kept = { register(session:registry "/s", "web", { id = "a", address = "a" }) }
     assert.are.equal("a", kept[1].id)
-    collectgarbage()
-    collectgarbage()
+    collect(2)
     assert(other:exists "/s/web/a")
     kept[1] = nil
     env.eventually("gone", function()
-      collectgarbage()
+      collect()
       return not other:exists "/s/web/a"
     end)
   end))

@@ -1,6 +1,7 @@
 -- The read/write lock on a real server without faults. spec/faults has the faults.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run, fails, raises = env.run, env.fails, env.raises
@@ -276,8 +277,7 @@ describe("a read/write lock's", function()
     do
       assert(rw:read())
     end
-    collectgarbage()
-    collectgarbage()
+    collect(2)
     assert(rw:write(200)):release()
     local lost = assert(rw:read())
     assert(session:delete(lost.path))

@@ -1,6 +1,7 @@
 -- Plain ZooKeeper from Lua, on a real server.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
@@ -57,7 +58,7 @@ describe("a session", function()
     end
     create_and_forget()
     env.eventually("the forgotten session's ephemeral goes", function()
-      collectgarbage()
+      collect()
       return other:exists("/e") == false
     end)
   end))
@@ -74,7 +75,7 @@ describe("a session", function()
     end
     make_and_forget()
     env.eventually("nothing is left", function()
-      collectgarbage()
+      collect()
       local live = core.live()
       return (live.session or 0) <= (before.session or 0) and (live.lock or 0) <= (before.lock or 0)
     end)

@@ -1,6 +1,7 @@
 -- zk.shared: the one session of a host.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local sasl = require "spec.support.sasl"
@@ -22,7 +23,7 @@ describe("the shared session", function()
     assert(session:close())
     session = nil
     env.eventually("it is collected", function()
-      collectgarbage()
+      collect()
       return closed[1] == nil
     end)
     assert(assert(zk.shared(options)):close())

@@ -1,6 +1,7 @@
 -- Topics on a real server. What they promise under faults is proven in histories.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
@@ -325,7 +326,7 @@ describe("a program that ends in the middle", function()
       subscription = nil -- luacheck: ignore
     end
     env.eventually("its watch is given back", function()
-      collectgarbage()
+      collect()
       return topic.session:usage().watched_bytes == 0
     end)
   end))

@@ -1,6 +1,7 @@
 -- The file of a watched copy: it serves a program while no server answers; and when it is written.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local zk = require "zkrecipes"
 local sim = require "zkrecipes.sim"
 local testing = require "zkrecipes.testing"
@@ -197,8 +198,7 @@ describe("the file of a tree", function()
       world:heal()
       assert(tree:await(function() return tree:age() == 0 or session:set("/c", "again") end, 100))
       tree = nil -- luacheck: ignore
-      collectgarbage()
-      collectgarbage()
+      collect(2)
       world:advance(10)
       local over = count()
       world:advance(600)

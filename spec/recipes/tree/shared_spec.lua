@@ -1,6 +1,7 @@
 -- Trees over the same znodes in one session share their reads. In simulated worlds.
 -- Tags: sanitize, one thread
 
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"
 
@@ -95,7 +96,7 @@ describe("trees over the same znodes in one session", function()
           world:advance(ms / 1000)
           if ms % 20 == 0 then first:close() end
           first = nil -- luacheck: ignore
-          collectgarbage()
+          collect()
         end))
         assert.same({ ALL, 0 }, { paths(second), second:age() })
       end)()

@@ -1,6 +1,7 @@
 -- The watched copy, on a real server.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local testing = require "zkrecipes.testing"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
@@ -225,7 +226,7 @@ describe("changes of a tree", function()
     local seen = {}
     for change in session:tree("/c"):changes() do
       seen[#seen + 1] = change.data
-      collectgarbage()
+      collect()
       if #seen == 3 then break end
       assert(writer:set("/c", tostring(#seen)))
     end
@@ -346,7 +347,7 @@ describe("the copy of a tree", function()
       tree = nil -- luacheck: ignore
       env.eventually("nothing is watched", function()
         changes = turn < 3 and changes or nil
-        collectgarbage()
+        collect()
         return session:usage().watched_bytes == 0
       end)
     end

@@ -1,6 +1,7 @@
 -- The snowflake, on a real server; in simulated worlds where clocks matter.
 -- Tags: sanitize
 
+local collect = require "spec.support.collect"
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
 local run, fails = env.run, env.fails
@@ -278,7 +279,7 @@ describe("the snowflake in a world", function()
     local snowflake = session:snowflake("/w")
     local function acquire() assert.are.equal(0, assert(snowflake:acquire()).number) end
     acquire()
-    for _ = 1, 3 do collectgarbage() end
+    collect(3)
     world:advance(1)
     local ids = assert(snowflake:acquire())
     assert.are.equal(0, ids.number)

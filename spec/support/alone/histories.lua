@@ -1,6 +1,7 @@
 -- The worlds of the histories are collected, whatever recipe was used in them. A host of a simulated world leads to all objects of its
 -- world. So a weak key of the library whose value leads to a host would keep the whole world: Lua 5.1 and LuaJIT keep such a key forever.
 
+local collect = require "spec.support.collect"
 local harnesses = require "spec.histories.harnesses"
 local history = require "spec.histories.worlds.history"
 local random = require "zkrecipes.random"
@@ -18,8 +19,7 @@ function sim.new(options)
 end
 
 local function left()
-  if jit then jit.flush() end -- compiled code keeps objects that it used
-  for _ = 1, 4 do collectgarbage() end
+  collect(4)
   local count = 0
   for _ in pairs(living) do count = count + 1 end
   return count

@@ -1,5 +1,6 @@
 -- Simulated worlds are collected with everything in them.
 
+local collect = require "spec.support.collect"
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"
 
@@ -17,8 +18,7 @@ local function use()
 end
 
 local function left()
-  if jit then jit.flush() end -- compiled code keeps objects that it used
-  for _ = 1, 4 do collectgarbage() end
+  collect(4)
   return core.alloc_blocks(), collectgarbage("count")
 end
 

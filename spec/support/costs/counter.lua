@@ -1,6 +1,7 @@
 -- The cases of the table "Costs" in docs/recipes/counter.md; see spec/recipes/all/costs_spec.lua.
 
 local assert = require "luassert"
+local collect = require "spec.support.collect"
 
 local function counter(of, path)
   assert(of.session:create(path, "0"))
@@ -80,8 +81,7 @@ return {
     of.kept = { used(of, "/c"), of.session:counter("/c") }
     of:costs({ delete = 1 }, function()
       of.kept = nil
-      collectgarbage()
-      collectgarbage()
+      collect(2)
     end)
   end },
 }

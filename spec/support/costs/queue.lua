@@ -1,6 +1,7 @@
 -- The cases of the table "Costs" in docs/recipes/queue.md; see spec/recipes/all/costs_spec.lua.
 
 local assert = require "luassert"
+local collect = require "spec.support.collect"
 
 -- Returns a queue with these items whose znodes all exist, and its session.
 local function filled(of, items)
@@ -125,7 +126,7 @@ return {
   end },
   { "its last handle is collected", "1 write, after a claim or take", function(of)
     (function() assert(filled(of, { "1" }):take(5)) end)()
-    of:costs({ delete = 1 }, function() for _ = 1, 4 do collectgarbage() end end)
+    of:costs({ delete = 1 }, function() collect(4) end)
   end },
   { "listings", "at most 6 reads for 200 items, each of one bucket of about a thousand names; the first one of a process 1 write more for "
     .. "the time; once in half a minute 2 reads for ids that are done",
