@@ -75,7 +75,8 @@ static int64_t now_us(void)
 static void report(enum zr_minder_event event, int value)
 {
     struct zr_minder_report report = {.event = (int32_t)event, .value = value};
-    send(ZR_MINDER_ORDERS, &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (write(ZR_MINDER_REPORTS, &report, sizeof report) < 0 && errno == EINTR)
+        ;
 }
 
 /* ---- Orders -------------------------------------------------------------------------------- */
@@ -233,7 +234,8 @@ static bool settle(struct minder *minder)
     minder->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     return minder->children >= 0 && minder->timer >= 0 && zr_deadline_open() &&
            prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 &&
-           fcntl(ZR_MINDER_ORDERS, F_SETFD, FD_CLOEXEC) == 0;
+           fcntl(ZR_MINDER_ORDERS, F_SETFD, FD_CLOEXEC) == 0 &&
+           fcntl(ZR_MINDER_REPORTS, F_SETFD, FD_CLOEXEC) == 0;
 }
 
 /* A time of zero would disarm the timer. */
@@ -263,16 +265,6 @@ static void mind(struct minder *minder)
     } while (reap(minder));
 }
 
-/* If an order were left unread, zkr would see an error before the report. */
-static void leave(enum zr_minder_event event, int status)
-{
-    struct zr_minder_order unheard;
-    report(event, status);
-    shutdown(ZR_MINDER_ORDERS, SHUT_RD);
-    while (recv(ZR_MINDER_ORDERS, &unheard, sizeof unheard, MSG_DONTWAIT) > 0)
-        ;
-}
-
 int main(int count, char **arguments)
 {
     struct minder minder = {.lost = false};
@@ -282,7 +274,7 @@ int main(int count, char **arguments)
     mlockall(MCL_CURRENT); /* may be refused */
     obey(&minder, &first);
     if (now_us() >= first.ask_us) {
-        leave(ZR_MINDER_LOST, 0);
+        report(ZR_MINDER_LOST, 0);
         return 0;
     }
     minder.child = zr_family_start(arguments + 2, &minder.mask, strtoul(arguments[1], NULL, 16));
@@ -292,6 +284,6 @@ int main(int count, char **arguments)
     report(ZR_MINDER_STARTED, minder.child);
     mind(&minder);
     zr_terminal_ended(minder.group, minder.home, minder.status);
-    leave(minder.lost ? ZR_MINDER_LOST : ZR_MINDER_ENDED, minder.status);
+    report(minder.lost ? ZR_MINDER_LOST : ZR_MINDER_ENDED, minder.status);
     return 0;
 }

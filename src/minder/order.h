@@ -2,9 +2,9 @@
 #define ZR_MINDER_ORDER_H
 
 /*
- * order.h: what zkr tells the minder, one order per packet, and what the minder reports, over a
- * pair of sockets (SOCK_SEQPACKET) whose other end only zkr holds. lua/zkrecipes/cli/child.lua
- * packs and unpacks the same structures. Both come from the same build.
+ * order.h: what zkr tells the minder, one order per packet, over a pair of sockets
+ * (SOCK_SEQPACKET), and what the minder reports, over a pipe. Only zkr holds their other ends.
+ * lua/zkrecipes/cli/child.lua packs and unpacks the same structures. Both come from the same build.
  *
  * The minder is started as `minder.so IGNORED COMMAND [ARGUMENT...]`. IGNORED is a mask of signals
  * in hexadecimal, as SigIgn in /proc/PID/status, that the command is started with ignored. The
@@ -14,8 +14,10 @@
 
 #include <stdint.h>
 
-/* The minder's end of the pair. Lower descriptors may be the user's, and the command gets them. */
+/* The minder's ends. Lower descriptors may be the user's, and the command gets them. The reports
+   have a pipe of their own: a pair whose minder was killed with an unread order is in error. */
 #define ZR_MINDER_ORDERS 31
+#define ZR_MINDER_REPORTS 32
 
 /* Times: CLOCK_BOOTTIME, in microseconds. */
 struct zr_minder_order {

@@ -22,7 +22,7 @@ local M = {}
 local Child = {}
 Child.__index = Child
 
-local DESCRIPTOR = 31 -- ZR_MINDER_ORDERS
+local ORDERS, REPORTS = 31, 32 -- ZR_MINDER_ORDERS, ZR_MINDER_REPORTS
 local ORDER, REPORT, VARIABLE = "=i8i8i4i4", "=i4i4", "c64" -- struct zr_minder_order, zr_minder_report, zr_minder_variable
 local STARTED, STOPPED, ENDED = 0, 1, 2    -- enum zr_minder_event
 
@@ -64,30 +64,33 @@ local function exit_status(value)
   return signal == 0 and math.floor(value / 256) % 256 or 128 + signal
 end
 
+local function close_all(uv, fds)
+  for _, fd in ipairs(fds) do uv.fs_close(fd) end
+end
+
 local function finish(child, over, status)
   child.over, child.status = over, status
   child.watcher:close()
-  child.uv.fs_close(child.fd)
+  close_all(child.uv, { child.orders, child.reports })
   minders[child.minder:get_pid()] = nil
   if over == "unminded" then orphans.kill(child.uv, minders) end
 end
 
-local function heard(child, packet)
-  if not packet or packet == "" then return finish(child, "unminded") end
-  local event, value = REPORT:unpack(packet)
+local function heard(child, report)
+  if not report or report == "" then return finish(child, "unminded") end
+  local event, value = REPORT:unpack(report)
   if event == STARTED then child.pid = value
   elseif event == STOPPED then
     if child.on_stop then child.on_stop() end
   else finish(child, event == ENDED and "ended" or "lost", exit_status(value)) end
 end
 
--- Several reports may lie there, the last one before the end of the pair. If the minder has ended before it read an order, the first read
--- fails, and the reports come after that.
+-- Several reports may lie there, the last one before the end of the pipe.
 local function hear(child)
   repeat
-    local packet, _, code = child.uv.fs_read(child.fd, REPORT:packsize(), -1)
+    local report, _, code = child.uv.fs_read(child.reports, REPORT:packsize(), -1)
     if code == "EAGAIN" then break end
-    if code ~= "ECONNRESET" then heard(child, packet) end
+    heard(child, report)
   until child.over
   child:wake()
   if child.over then child.timer:close() end
@@ -100,10 +103,10 @@ local function send(child, signal)
   if child.over then return end
   child.minder:kill "sigcont"
   local packet = ORDER:pack(child.ask_us, child.kill_us, signal, 0)
-  child.uv.fs_write(child.fd, packet, -1) -- if the minder is gone, we hear of it
+  child.uv.fs_write(child.orders, packet, -1) -- if the minder is gone, we hear of it
 end
 
-function Child:set(name, value) self.uv.fs_write(self.fd, VARIABLE:pack(name .. "=" .. value), -1) end
+function Child:set(name, value) self.uv.fs_write(self.orders, VARIABLE:pack(name .. "=" .. value), -1) end
 
 local function microseconds(seconds) return math.max(0, math.floor(seconds * 1e6)) end
 
@@ -141,9 +144,9 @@ local function variables(uv, more)
   return list
 end
 
--- The command's standard descriptors are ours, except perhaps the first; the pair's second end is a number that no one uses.
-local function descriptors(fd, input)
-  return { input or 0, 1, 2, table.unpack({ [DESCRIPTOR - 2] = fd }, 1, DESCRIPTOR - 2) }
+-- The command's standard descriptors are ours, except perhaps the first; the minder's ends get numbers that no one uses.
+local function descriptors(orders, reports, input)
+  return { input or 0, 1, 2, table.unpack({ [ORDERS - 2] = orders, [REPORTS - 2] = reports }, 1, REPORTS - 2) }
 end
 
 -- Starts the minder. The command starts at the first order. Returns the child; or nil and why not.
@@ -154,19 +157,20 @@ function M.start(uv, command, environment, input)
   if not run_by then return nil, problem end
   orphans.adopt()
   local pair = assert(uv.socketpair("seqpacket", 0, { nonblock = true }, {}))
-  local child = setmetatable({ uv = uv, fd = pair[1], timer = uv.new_timer() }, Child)
+  local pipe = assert(uv.pipe({ nonblock = true }, { nonblock = true }))
+  local child = setmetatable({ uv = uv, orders = pair[1], reports = pipe.read, timer = uv.new_timer() }, Child)
   local arguments = { program, ("%x"):format(ignored.mask), table.unpack(command) }
-  local handle, message = uv.spawn(run_by, { args = arguments, env = variables(uv, environment), stdio = descriptors(pair[2], input) },
-    function() end)
-  uv.fs_close(pair[2])
+  local stdio = descriptors(pair[2], pipe.write, input)
+  local handle, message = uv.spawn(run_by, { args = arguments, env = variables(uv, environment), stdio = stdio }, function() end)
+  close_all(uv, { pair[2], pipe.write })
   if not handle then
-    uv.fs_close(pair[1])
+    close_all(uv, { pair[1], pipe.read })
     child.timer:close()
-    return nil, ("the minder of the command cannot be started (%s); check `ulimit -n`, 32 at least, and `ulimit -u`"):format(message)
+    return nil, ("the minder of the command cannot be started (%s); check `ulimit -n`, 33 at least, and `ulimit -u`"):format(message)
   end
   child.minder = handle
   minders[handle:get_pid()] = true
-  child.watcher = assert(uv.new_poll(pair[1]))
+  child.watcher = assert(uv.new_poll(pipe.read))
   child.watcher:start("r", function() hear(child) end)
   return child
 end
