@@ -9,12 +9,13 @@
 -- ends, so no proxy survives its test.
 
 local root = arg[0]:match("^(.*)/[^/]*$") or "."
-package.path = root .. "/?.lua;" .. package.path
+package.path = root .. "/?.lua;" .. root .. "/../lua/?.lua;" .. package.path
 
 local uv = require "luv"
 local connection = require "proxy.connection"
 local faults = require "proxy.faults"
 local frames = require "proxy.frames"
+local supervisor = require "zkrecipes.testing.supervisor"
 
 local TRACE = 5000
 
@@ -245,10 +246,10 @@ local function open_control()
   return control:getsockname().port
 end
 
--- Below the range of outgoing connections: after `refuse` and `heal` the port must still be free for us.
+-- After `refuse` and `heal` the port must still be free for us.
 local function open_link(member, upstream)
   local link = { member = member, upstream = upstream, blackhole = {}, frozen = {}, delay = 0 }
-  repeat link.port = math.random(20000, 31999) until listen(link)
+  repeat link.port = supervisor.ports(1)[1] until listen(link)
   links[member] = link
   return link.port
 end

@@ -17,7 +17,7 @@ local function read(path)
   return text
 end
 
-local port, other_port = table.unpack(require("spec.support.ports").free(2))
+local port, other_port = table.unpack(require("zkrecipes.testing.supervisor").ports(2))
 
 -- ---- nginx -------------------------------------------------------------------------------------
 

@@ -5,9 +5,9 @@
 
 local env = require "spec.support.env"
 local nginx = require "spec.support.nginx"
-local free_ports = require "spec.support.ports"
 local process = require "spec.support.process"
 local socket = require "socket"
+local supervisor = require "zkrecipes.testing.supervisor"
 local testing = require "zkrecipes.testing"
 local zk = require "zkrecipes"
 
@@ -76,7 +76,7 @@ describe("the load balancer", function()
   -- One nginx with the example's balancer on `port`, and with a backend on each of these ports.
   local function start(options)
     local namespace, root = env.namespace(), process.output("pwd")
-    port, registered = free_ports.free(1)[1], {}
+    port, registered = supervisor.ports(1)[1], {}
     session = env.session { namespace = namespace, hosts = options.hosts, timeout = options.timeout }
     local more = { (read("examples/openresty/balancer.conf"):gsub("127.0.0.1:8081", "127.0.0.1:" .. port)) }
     for _, backend in ipairs(options.backends) do more[#more + 1] = BACKEND:format(backend, backend, backend, backend) end
@@ -151,7 +151,7 @@ describe("the load balancer", function()
   local function meets(at) eventually("a request for " .. at, function() return seen("hits:" .. at) > 0 end) end
 
   it("sends no request to an instance that had left a second ago, and fails none, while instances come and go", env.run(function()
-    local ports = free_ports.free(5)
+    local ports = supervisor.ports(5)
     start { workers = 2, backends = ports }
     local registry = session:registry "/services"
     register(registry, ports[1])
@@ -171,7 +171,7 @@ describe("the load balancer", function()
   end))
 
   it("fails no request at a reload", env.run(function()
-    local ports = free_ports.free(1)
+    local ports = supervisor.ports(1)
     start { workers = 2, backends = ports }
     register(session:registry "/services", ports[1])
     start_load()
@@ -195,7 +195,7 @@ describe("the load balancer", function()
   end
 
   it("takes out an instance that is dead, and fails no request", env.run(function()
-    local ports, dead, keeps_it = free_ports.free(1), free_ports.reserve()
+    local ports, dead = supervisor.ports(1), supervisor.ports(1)[1]
     start { workers = 1, backends = ports }
     local registry = session:registry "/services"
     register(registry, ports[1])
@@ -209,11 +209,10 @@ describe("the load balancer", function()
       local tries = select(2, it_runs:log():gsub("connect%(%) failed", ""))
       is_out_longer_and_longer(math.max(tries, 1), since)
     until tries >= 3 and requests > tries -- a slow machine may take longer for a request than the instance is out
-    keeps_it:close()
   end))
 
   it("takes out an instance that breaks requests which may not be sent again", env.run(function()
-    local ports = free_ports.free(2)
+    local ports = supervisor.ports(2)
     start { workers = 1, backends = { ports[1] }, failing = { ports[2] } }
     local registry = session:registry "/services"
     register(registry, ports[1])
@@ -231,7 +230,7 @@ describe("the load balancer", function()
   end))
 
   it("takes out an instance that nginx cannot use", env.run(function()
-    local ports = free_ports.free(1)
+    local ports = supervisor.ports(1)
     start { workers = 1, backends = ports }
     local registry = session:registry "/services"
     for id, address in pairs { name = "host.example", ["no-port"] = "127.0.0.1" } do
@@ -246,7 +245,7 @@ describe("the load balancer", function()
   end))
 
   it("fails no request while ZooKeeper is away for longer than sessions last, nor when it is back", env.run(function()
-    local ports, timeout = free_ports.free(2), 6
+    local ports, timeout = supervisor.ports(2), 6
     server = assert(testing.start { tick_time = 500 })
     start { workers = 2, backends = ports, hosts = server.hosts, timeout = timeout }
     local registry = session:registry "/services"

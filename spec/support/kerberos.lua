@@ -2,9 +2,9 @@
 -- krb5-kdc, krb5-admin-server, krb5-user and lua-luv.
 
 local socket = require "socket"
-local ports = require "spec.support.ports"
 local setenv = require "luv".os_setenv
 local process = require "spec.support.process"
+local supervisor = require "zkrecipes.testing.supervisor"
 local testing = require "zkrecipes.testing"
 
 local M = {}
@@ -50,7 +50,7 @@ Realm.__index = Realm
 -- Starts the KDC; hung: the port of one that does not answer. From now on this process uses the realm.
 function M.start(hung)
   local folder = process.output("mktemp -d /tmp/zkrecipes-kerberos.XXXXXX")
-  local port = ports.free(1)[1]
+  local port = supervisor.ports(1)[1]
   local script = assert(io.open(folder .. "/make", "w"))
   script:write(MAKE)
   script:close()

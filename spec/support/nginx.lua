@@ -3,8 +3,8 @@
 -- and a report of the sanitizer is an error when nginx is stopped.
 
 local socket = require "socket"
-local ports = require "spec.support.ports"
 local process = require "spec.support.process"
+local supervisor = require "zkrecipes.testing.supervisor"
 
 local nginx = {}
 nginx.__index = nginx
@@ -61,7 +61,7 @@ end
 ---Starts it. options: main, http, server (text of these contexts), workers, connections. Another process may get the port before nginx
 ---has it; then it tries another one.
 function nginx.start(options, tries)
-  local root, dir, port = process.output("pwd"), process.output("mktemp -d"), ports.free(1)[1]
+  local root, dir, port = process.output("pwd"), process.output("mktemp -d"), supervisor.ports(1)[1]
   process.output("chmod 755 " .. dir)
   local self = setmetatable({ dir = dir, port = port }, nginx)
   write(dir .. "/nginx.conf", CONF:format(MODULES, MODULES, dir, dir, options.workers or 1,

@@ -2,10 +2,10 @@
 -- sends.
 
 local socket = require "socket"
+local supervisor = require "zkrecipes.testing.supervisor"
 local zk = require "zkrecipes"
 local certificates = require "zkrecipes.testing.certificates"
 local idling = require "spec.support.idling"
-local ports = require "spec.support.ports"
 local process = require "spec.support.process"
 
 local M = {}
@@ -22,7 +22,7 @@ function M.remove(folder) os.execute("rm -rf '" .. folder .. "'") end
 -- A program of OpenSSL's that speaks TLS on a port: `flags` as for `openssl s_server`. It passes what it receives on to `behind`, a plain
 -- server, and each part of the answers as one record.
 function M.openssl_server(files, flags, behind)
-  local port = ports.free(1)[1]
+  local port = supervisor.ports(1)[1]
   local plain = behind and behind:gsub("^(.*):(%d+)$", "/dev/tcp/%1/%2") or "/dev/null"
   local pid = process.output(
     ("bash -c \"exec openssl s_server -quiet -accept 127.0.0.1:%s -cert '%s' -key '%s' %s <>%s >&0\" >/dev/null 2>&1 & echo $!")

@@ -1,6 +1,7 @@
 -- Real test servers: they serve, keep their data when they are killed, end sessions, and never outlive their runner.
 
 local process = require "spec.support.process"
+local supervisor = require "zkrecipes.testing.supervisor"
 local testing = require "zkrecipes.testing"
 local wire = require "spec.support.wire"
 
@@ -299,4 +300,22 @@ describe("dev/zk", function()
     assert.matches("unknown option %-%-bad\nusage", process.output("dev/zk start --bad 2>&1"))
     assert.matches("%-%-members needs a number", process.output("dev/zk start --members x 2>&1"))
   end)
+end)
+
+-- Else a program could get the port of a server that restarts.
+it("ports are not given twice within a short time, even to different processes", function()
+  local seen, count = {}, 0
+  local line = ([[%s -e 'package.path = %q; print(table.concat(require("zkrecipes.testing.supervisor").ports(100), " "))']])
+    :format(process.interpreter, package.path)
+  local pipe = io.popen(("for _ in 1 2 3 4; do %s & done; wait"):format(line))
+  for port in pipe:read("*a"):gmatch("%d+") do
+    assert.is_nil(seen[port], "twice: " .. port)
+    seen[port], count = true, count + 1
+  end
+  pipe:close()
+  for _, port in ipairs(supervisor.ports(200)) do
+    assert.is_nil(seen[tostring(port)])
+    count = count + 1
+  end
+  assert.equal(600, count)
 end)

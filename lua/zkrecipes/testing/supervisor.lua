@@ -11,10 +11,29 @@
 
 local M = {}
 
----Looks for Java and the server's jars, makes one folder with a fifo per member and picks free ports. The ports lie
----below the kernel's range for outgoing connections, so that no client occupies one before the server binds it.
+---`ports COUNT` sets `found`. They lie below the kernel's range for outgoing connections, so that no client occupies one
+---before the server binds it. All processes of a user take them in turn: a port is free for a while when its server
+---restarts, and another program that looks for one then must not find it. The file is the user's own, or is not used.
+local PORTS = [==[
+ports() {
+  local turn=/tmp/zkrecipes-ports-$UID at=
+  [[ -L $turn || (-e $turn && ! -O $turn) ]] && turn=/dev/null
+  { exec 9<>"$turn" && flock 9; } 2>/dev/null
+  read -r at <&9
+  [[ $at =~ ^[0-9]{1,5}$ ]] || at=$RANDOM
+  found=()
+  while ((${#found[@]} < $1)); do
+    at=$(((10#$at + 1) % 12000))
+    (exec 3<>"/dev/tcp/127.0.0.1/$((20000 + at))") 2>/dev/null || found+=($((20000 + at)))
+  done
+  echo "$at" >"$turn"
+  exec 9>&-
+} 2>/dev/null
+]==]
+
+---Looks for Java and the server's jars, makes one folder with a fifo per member and picks free ports.
 ---Prints Java, the class path, Netty's jar, then a line per member: client, quorum, election and TLS port, folder.
-local PREPARE = [==[
+local PREPARE = PORTS .. [==[
 java=${JAVA_HOME:+$JAVA_HOME/bin/}java
 if ! type -P "$java" >/dev/null; then echo "no_java"; exit; fi
 if [[ $ZOOKEEPER_HOME ]]; then jars="$ZOOKEEPER_HOME/conf:$ZOOKEEPER_HOME/lib/*:$ZOOKEEPER_HOME/*"
@@ -26,18 +45,10 @@ echo "$java"
 echo "$jars"
 # The manifest of Debian's zookeeper.jar names all of Netty but this; a server with TLS needs it.
 ls /usr/share/java/netty-codec.jar 2>/dev/null || echo
-declare -A taken
-pick() {
-  while :; do
-    port=$((20000 + RANDOM % 12000))
-    [[ ${taken[$port]} ]] || (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
-  done
-  taken[$port]=1
-}
+ports $((4 * $1))
 for ((i = 0; i < $1; i++)); do
   folder=$(mktemp -d "${TMPDIR:-/tmp}/zkrecipes.XXXXXX") && mkfifo "$folder/status" || exit
-  pick; ports=$port; for more in quorum election secure; do pick; ports+=" $port"; done
-  echo "$ports $folder"
+  echo "${found[*]:4 * i:4} $folder"
 done
 ]==]
 
@@ -137,6 +148,15 @@ function M.bash(script, ...)
   local output = pipe:read("*a")
   pipe:close()
   return output
+end
+
+---Free ports of 127.0.0.1, so many, for servers that cannot choose one themselves.
+---@param count integer
+---@return integer[]
+function M.ports(count)
+  local ports = {}
+  for port in M.bash(PORTS .. 'ports $1; echo "${found[*]}"', count):gmatch("%d+") do ports[#ports + 1] = tonumber(port) end
+  return ports
 end
 
 local MISSING = {
