@@ -511,7 +511,7 @@ build/zookeeper.jsa: dev/share-classes
 	@rm -f $@
 	@dev/share-classes $(CURDIR)/$@
 
-ci: deps ## what CI runs
+ci: deps dist-deps site-deps ## what CI runs
 	@dev/ci
 
 # ---- What must be installed ------------------------------------------------------------------------------

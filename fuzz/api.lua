@@ -180,8 +180,8 @@ end
 local function settle(blocks)
   local deadline = zk.now() + PATIENCE
   calls.clear(new_dice(1))
-  if jit then jit.flush() end
   repeat
+    if jit then jit.flush() end
     collectgarbage()
     collectgarbage()
     zk.sleep(0.005)
