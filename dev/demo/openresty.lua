@@ -1,7 +1,10 @@
 -- make demo-openresty: examples/openresty on a free port, with the ZooKeeper of $ZK_HOSTS. It shows the lock under requests to both
 -- workers, the timer that fires on only one of them, a reload, and the status. It ends by itself, with a summary.
 
+package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
+
 local socket = require "socket"
+local supervisor = require "zkrecipes.testing.supervisor"
 
 local function output(format, ...)
   local pipe = assert(io.popen(format:format(...)))
@@ -17,7 +20,7 @@ local function read(path)
   return text
 end
 
-local port, other_port = table.unpack(require("zkrecipes.testing.supervisor").ports(2))
+local port, other_port = table.unpack(supervisor.ports(2))
 
 -- ---- nginx -------------------------------------------------------------------------------------
 

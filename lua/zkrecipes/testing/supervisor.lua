@@ -13,22 +13,33 @@ local M = {}
 
 ---`ports COUNT` sets `found`. They lie below the kernel's range for outgoing connections, so that no client occupies one
 ---before the server binds it. All processes of a user take them in turn: a port is free for a while when its server
----restarts, and another program that looks for one then must not find it. The file is the user's own, or is not used.
+---restarts, and another program that looks for one then must not find it. `claim COUNT` sets `at`: the ports behind it
+---are the caller's. Without the file, which must be in a folder of the user's own, or without its lock: any.
 local PORTS = [==[
-ports() {
-  local turn=/tmp/zkrecipes-ports-$UID at=
-  [[ -L $turn || (-e $turn && ! -O $turn) ]] && turn=/dev/null
-  { exec 9<>"$turn" && flock 9; } 2>/dev/null
-  read -r at <&9
-  [[ $at =~ ^[0-9]{1,5}$ ]] || at=$RANDOM
-  found=()
-  while ((${#found[@]} < $1)); do
-    at=$(((10#$at + 1) % 12000))
-    (exec 3<>"/dev/tcp/127.0.0.1/$((20000 + at))") 2>/dev/null || found+=($((20000 + at)))
-  done
-  echo "$at" >"$turn"
+set +e
+claim() {
+  local folder=/tmp/zkrecipes-$UID line=
+  at=$((RANDOM % 12000))
+  mkdir -m 700 "$folder"
+  [[ -O $folder && ! -L $folder ]] && command exec 9<>"$folder/port" || return
+  if flock -w 60 9; then
+    read -r line <&9
+    [[ $line =~ ^[0-9]{1,5}$ ]] && at=$((10#$line))
+    echo "$(((at + $1) % 12000))" >"$folder/port"
+  fi
   exec 9>&-
 } 2>/dev/null
+ports() {
+  local i port
+  found=()
+  while ((${#found[@]} < $1)); do
+    claim $(($1 - ${#found[@]}))
+    for ((i = $1 - ${#found[@]}; i > 0; i--)); do
+      port=$((20000 + (at + i) % 12000))
+      (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || found+=($port)
+    done
+  done
+}
 ]==]
 
 ---Looks for Java and the server's jars, makes one folder with a fifo per member and picks free ports.
@@ -156,6 +167,7 @@ end
 function M.ports(count)
   local ports = {}
   for port in M.bash(PORTS .. 'ports $1; echo "${found[*]}"', count):gmatch("%d+") do ports[#ports + 1] = tonumber(port) end
+  assert(#ports == count, "no free ports were found (is bash installed?)")
   return ports
 end
 
