@@ -268,6 +268,7 @@ build = {
         "src/lua/module.c",
         "src/lua/object.c",
         "src/lua/options.c",
+        "src/lua/orphans.c",
         "src/lua/parts.c",
         "src/lua/reader.c",
         "src/lua/sigterm.c",

@@ -1,9 +1,11 @@
 /*
  * Processes that are hard to find, until the file FILE is removed: one that forks and exits all the
- * time, each time in a session of its own; one that takes the place of the minder for its own
- * descendants; one of these; one that is stopped. All ignore SIGTERM.
+ * time, each time in a session of its own, and writes a byte to FILE each time; one that takes the
+ * place of the minder for its own descendants; one of these; one that is stopped. All ignore
+ * SIGTERM.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -19,9 +21,11 @@ static void wait_for_the_end(void)
 
 static void comet(void)
 {
-    while (access(file, F_OK) == 0) {
-        if (fork() > 0)
+    int pulse;
+    while ((pulse = open(file, O_WRONLY | O_APPEND)) >= 0) {
+        if (write(pulse, ".", 1) < 0 || fork() > 0)
             _exit(0);
+        close(pulse);
         setsid();
     }
     _exit(0);

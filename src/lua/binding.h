@@ -247,6 +247,17 @@ int zr_lua_raise(lua_State *L);
 /* finalizes(): true if a finalizer runs. Always false on Lua 5.1 and LuaJIT, which do not tell. */
 int zr_lua_finalizes(lua_State *L);
 
+/* ---- Orphans (orphans.c) --------------------------------------------------------------------- */
+
+/* adopt_orphans(): processes that this one has started, and whose parents die, become its children.
+   True, or nil and why not. */
+int zr_lua_adopt_orphans(lua_State *L);
+
+/* kill_orphans(spared): kills the children of this thread once, except those with spared[pid], and
+   reaps those that have ended. Returns how many it met, how many of them it has reaped, and the
+   number of one that belongs to another user (0: none). When it has met none, none is left. */
+int zr_lua_kill_orphans(lua_State *L);
+
 /* ---- Results to values (sink.c) -------------------------------------------------------------- */
 
 #define ZR_LUA_DEPTH_MAX 8

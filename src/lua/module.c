@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -89,19 +88,6 @@ static int is_terminal(lua_State *L)
     return 1;
 }
 
-/* adopt_orphans(): processes that this one has started, and whose parents die, become its children.
-   True, or nil and why not. */
-static int adopt_orphans(lua_State *L)
-{
-    if (prctl(PR_SET_CHILD_SUBREAPER, 1) == 0) {
-        lua_pushboolean(L, 1);
-        return 1;
-    }
-    lua_pushnil(L);
-    lua_pushstring(L, strerror(errno));
-    return 2;
-}
-
 /* wall_ms(): the milliseconds since 1970 on the clock that people set. */
 static int wall_ms(lua_State *L)
 {
@@ -174,7 +160,8 @@ static const luaL_Reg functions[] = {
     {"path_problem", path_problem},
     {"digest", zr_lua_digest},
     {"check_session", zr_lua_check_session},
-    {"adopt_orphans", adopt_orphans},
+    {"adopt_orphans", zr_lua_adopt_orphans},
+    {"kill_orphans", zr_lua_kill_orphans},
     {"wall_ms", wall_ms},
     {"random_bytes", random_bytes},
     {"replaced", replaced},
