@@ -511,7 +511,9 @@ build/zookeeper.jsa: dev/share-classes
 	@rm -f $@
 	@dev/share-classes $(CURDIR)/$@
 
-ci: deps dist-deps site-deps ## what CI runs
+# One call installs all, because steps that run at the same time cannot both call apt.
+ci: ## what CI runs
+	@$(call install,$(DEPS) $(DIST_DEPS) $(SITE_DEPS))
 	@dev/ci
 
 # ---- What must be installed ------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ local SERVER = [[
   # The log phase comes when the collector has found the hold, but not yet called its finalizer.
   location = /collected {
     content_by_lua_block {
-      collectgarbage() collectgarbage("stop")
+      jit.flush() collectgarbage() collectgarbage("stop")
       probe[1] = assert(lock:acquire(200))
       ngx.exit(204)
     }

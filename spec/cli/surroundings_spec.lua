@@ -160,6 +160,7 @@ local _ = zkr.supported and describe("zkr", function()
   it("says what the system does not give", function()
     local shell = function(script) return { before = { "sh", "-c", script .. '; exec "$@"', "sh" } } end
     ends(FAILED, "the minder of the command cannot be started %(.*check `ulimit %-n`", { "lock", "/l", "--", "true" }, shell "ulimit -n 20")
+    ends(OK, nil, { "lock", "/l", "--", "true" }, shell "ulimit -n 40")
     ends(OK, nil, { "get", "/x" }, shell "ulimit -n 20")
     ends(OK, nil, { "queue", "put", "/q", "item" })
     ends(FAILED, "^zkr: /none: the data of a command cannot be written there %(ENOENT%); set TMPDIR",

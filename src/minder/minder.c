@@ -265,6 +265,13 @@ static void mind(struct minder *minder)
     } while (reap(minder));
 }
 
+/* The last report waits for its place if zkr is stopped and has not read the others. */
+static void leave(enum zr_minder_event event, int status)
+{
+    fcntl(ZR_MINDER_REPORTS, F_SETFL, 0);
+    report(event, status);
+}
+
 int main(int count, char **arguments)
 {
     struct minder minder = {.lost = false};
@@ -274,7 +281,7 @@ int main(int count, char **arguments)
     mlockall(MCL_CURRENT); /* may be refused */
     obey(&minder, &first);
     if (now_us() >= first.ask_us) {
-        report(ZR_MINDER_LOST, 0);
+        leave(ZR_MINDER_LOST, 0);
         return 0;
     }
     minder.child = zr_family_start(arguments + 2, &minder.mask, strtoul(arguments[1], NULL, 16));
@@ -284,6 +291,6 @@ int main(int count, char **arguments)
     report(ZR_MINDER_STARTED, minder.child);
     mind(&minder);
     zr_terminal_ended(minder.group, minder.home, minder.status);
-    report(minder.lost ? ZR_MINDER_LOST : ZR_MINDER_ENDED, minder.status);
+    leave(minder.lost ? ZR_MINDER_LOST : ZR_MINDER_ENDED, minder.status);
     return 0;
 }

@@ -24,6 +24,7 @@ Child.__index = Child
 
 local ORDERS, REPORTS = 31, 32 -- ZR_MINDER_ORDERS, ZR_MINDER_REPORTS
 local ORDER, REPORT, VARIABLE = "=i8i8i4i4", "=i4i4", "c64" -- struct zr_minder_order, zr_minder_report, zr_minder_variable
+local FAILED = "the minder of the command cannot be started (%s); check `ulimit -n`, 40 at least and 2 for each command, and `ulimit -u`"
 local STARTED, STOPPED, ENDED = 0, 1, 2    -- enum zr_minder_event
 
 local minders = {} -- process id > true, of those that mind
@@ -149,6 +150,16 @@ local function descriptors(orders, reports, input)
   return { input or 0, 1, 2, table.unpack({ [ORDERS - 2] = orders, [REPORTS - 2] = reports }, 1, REPORTS - 2) }
 end
 
+-- The pair for the orders, and the pipe for the reports; or nil and why not.
+local function channels(uv)
+  local pair, problem = uv.socketpair("seqpacket", 0, { nonblock = true }, {})
+  if not pair then return nil, problem end
+  local pipe, message = uv.pipe({ nonblock = true }, { nonblock = true })
+  if pipe then return pair, pipe end
+  close_all(uv, pair)
+  return nil, message
+end
+
 -- Starts the minder. The command starts at the first order. Returns the child; or nil and why not.
 function M.start(uv, command, environment, input)
   local program = package.searchpath("zkrecipes.minder", package.cpath)
@@ -156,8 +167,8 @@ function M.start(uv, command, environment, input)
   local run_by, problem = loader()
   if not run_by then return nil, problem end
   orphans.adopt()
-  local pair = assert(uv.socketpair("seqpacket", 0, { nonblock = true }, {}))
-  local pipe = assert(uv.pipe({ nonblock = true }, { nonblock = true }))
+  local pair, pipe = channels(uv)
+  if not pair then return nil, FAILED:format(pipe) end
   local child = setmetatable({ uv = uv, orders = pair[1], reports = pipe.read, timer = uv.new_timer() }, Child)
   local arguments = { program, ("%x"):format(ignored.mask), table.unpack(command) }
   local stdio = descriptors(pair[2], pipe.write, input)
@@ -166,7 +177,7 @@ function M.start(uv, command, environment, input)
   if not handle then
     close_all(uv, { pair[1], pipe.read })
     child.timer:close()
-    return nil, ("the minder of the command cannot be started (%s); check `ulimit -n`, 33 at least, and `ulimit -u`"):format(message)
+    return nil, FAILED:format(message)
   end
   child.minder = handle
   minders[handle:get_pid()] = true

@@ -156,7 +156,7 @@ describe("a handle of a queue for each request", function()
         collectgarbage("step", 1)
         assert(session:queue("/jobs"):size())
       end
-      collect(4)
+      collect()
     end
   end))
 end)

@@ -81,6 +81,24 @@ describe("a session", function()
     end)
   end))
 
+  -- Without collect: LuaJIT's compiled code keeps a few, but not one of each call.
+  it("leaves no more than a few of its objects behind", run(function()
+    local core = require "zkrecipes.core"
+    local session = env.session()
+    local before = core.live()
+    for _ = 1, 200 do
+      local lock = session:lock("/l", { cohort = true, on_request = function() end })
+      assert(lock:acquire(200)):release()
+      session:watch("/w"):close()
+    end
+    env.eventually("nearly all are gone", function()
+      collectgarbage()
+      local live = core.live()
+      return (live.lock or 0) <= (before.lock or 0) + 10 and (live.watch or 0) <= (before.watch or 0) + 10
+    end)
+    session:close()
+  end))
+
   it("takes hosts as a table and a chroot with them", run(function()
     local root = env.session { namespace = "/" }
     local name = env.namespace()
