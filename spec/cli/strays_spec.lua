@@ -83,6 +83,19 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr lock", function()
     end))
   end)
 
+  it("does not kill what was its child before it was zkr", run(function()
+    local file = assert(io.open(folder .. "/before", "w"))
+    file:write 'sleep 600 & exec "$@"'
+    file:close()
+    local zkr = start("echo runs; exec sleep 600", ("sh %s/before"):format(folder))
+    zkr:prints "runs"
+    local helper, minder = table.unpack(process.children(zkr:pid()))
+    zkr:signal("KILL", minder)
+    assert.are.equal(FAILED, (zkr:finish()))
+    assert.is_true(process.runs(helper))
+    os.execute("kill " .. helper)
+  end))
+
   it("says that it cannot kill what has become another user's, and waits for it", run(function()
     if not process.holds(("%s %s true"):format(WEAK, OTHER)) then
       io.stderr:write "strays_spec: this user may not start processes of other users, so it is not shown\n"

@@ -18,7 +18,8 @@
  *
  * What can go wrong: one that forks and exits all the time is another process each time. So it is
  * killed as soon as its number is read, and the pass over the children is short: all that have
- * ended are reaped.
+ * ended are reaped. The list cannot be read, because memory or descriptors are exhausted: then
+ * there may be children, and the caller tries again.
  */
 
 #define CHILDREN "/proc/thread-self/children"
@@ -57,18 +58,27 @@ static bool is_spared(lua_State *L, pid_t pid)
     return spared;
 }
 
-int zr_lua_kill_orphans(lua_State *L)
+/* False: it has not read all. */
+static bool end_all(lua_State *L, struct pass *pass)
 {
-    luaL_checktype(L, 1, LUA_TTABLE);
-    struct pass pass = {.met = 0};
     FILE *list = fopen(CHILDREN, "re");
     int pid;
     if (list == NULL)
-        return luaL_error(L, "%s: %s", CHILDREN, strerror(errno));
+        return false;
     while (fscanf(list, "%d", &pid) == 1)
         if (!is_spared(L, pid))
-            end(&pass, pid);
+            end(pass, pid);
+    bool complete = !ferror(list);
     fclose(list);
+    return complete;
+}
+
+int zr_lua_kill_orphans(lua_State *L)
+{
+    struct pass pass = {.met = 0};
+    luaL_checktype(L, 1, LUA_TTABLE);
+    if (!end_all(L, &pass))
+        pass.met++;
     lua_pushinteger(L, pass.met);
     lua_pushinteger(L, pass.reaped);
     lua_pushinteger(L, pass.foreign);

@@ -27,7 +27,7 @@ local ORDER, REPORT, VARIABLE = "=i8i8i4i4", "=i4i4", "c64" -- struct zr_minder_
 local FAILED = "the minder of the command cannot be started (%s); check `ulimit -n`, 40 at least and 2 for each command, and `ulimit -u`"
 local STARTED, STOPPED, ENDED = 0, 1, 2    -- enum zr_minder_event
 
-local minders = {} -- process id > true, of those that mind
+local spared = {} -- process id > true: the minders, and children that are not ours to end
 
 -- ---- Waiting -----------------------------------------------------------------------------------
 
@@ -73,8 +73,8 @@ local function finish(child, over, status)
   child.over, child.status = over, status
   child.watcher:close()
   close_all(child.uv, { child.orders, child.reports })
-  minders[child.minder:get_pid()] = nil
-  if over == "unminded" then orphans.kill(child.uv, minders) end
+  spared[child.minder:get_pid()] = nil
+  if over == "unminded" then orphans.kill(child.uv, spared) end
 end
 
 local function heard(child, report)
@@ -128,9 +128,10 @@ end
 -- ---- Starting ----------------------------------------------------------------------------------
 
 -- The dynamic loader that runs this process; or nil and why not.
-local function loader()
-  local file = io.open "/proc/self/maps"
-  if not file then return nil, "/proc is not mounted; zkr needs it to find all processes of a command" end
+local function loader(uv)
+  local problem = orphans.problem(uv)
+  if problem then return nil, problem .. "; zkr needs it to find all processes of a command" end
+  local file = assert(io.open "/proc/self/maps")
   local path = file:read "a":match "(/%S*/ld[^/%s]*%.so%.%d+)[ \n]" -- " (deleted)" stands behind it after an upgrade
   file:close()
   return path, "no dynamic loader runs this process, so none can run the minder"
@@ -164,9 +165,9 @@ end
 function M.start(uv, command, environment, input)
   local program = package.searchpath("zkrecipes.minder", package.cpath)
   if not program then return nil, "the minder (zkrecipes/minder.so) is not installed beside the module" end
-  local run_by, problem = loader()
+  local run_by, problem = loader(uv)
   if not run_by then return nil, problem end
-  orphans.adopt()
+  orphans.adopt(spared)
   local pair, pipe = channels(uv)
   if not pair then return nil, FAILED:format(pipe) end
   local child = setmetatable({ uv = uv, orders = pair[1], reports = pipe.read, timer = uv.new_timer() }, Child)
@@ -180,7 +181,7 @@ function M.start(uv, command, environment, input)
     return nil, FAILED:format(message)
   end
   child.minder = handle
-  minders[handle:get_pid()] = true
+  spared[handle:get_pid()] = true
   child.watcher = assert(uv.new_poll(pipe.read))
   child.watcher:start("r", function() hear(child) end)
   return child

@@ -94,7 +94,7 @@ describe("a session", function()
     env.eventually("nearly all are gone", function()
       collectgarbage()
       local live = core.live()
-      return (live.lock or 0) <= (before.lock or 0) + 10 and (live.watch or 0) <= (before.watch or 0) + 10
+      return (live.lock or 0) <= (before.lock or 0) + 100 and (live.watch or 0) <= (before.watch or 0) + 100
     end)
     session:close()
   end))
