@@ -30,7 +30,9 @@ WARNINGS = -Wall -Wextra -Wshadow -Wswitch-enum -Wstrict-prototypes -Wmissing-pr
   $(if $(CI),-Werror)
 SAN_FLAGS_ = -O2
 SAN_FLAGS_asan = -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-SAN_FLAGS_tsan = -O1 -fsanitize=thread -fno-omit-frame-pointer
+# Without the last flag, libtsan takes what lies before the first thread-local variable of a shared object for a header of glibc 2.19. This is
+# wrong, and ends the process in one of some hundred threads ("failed to allocate").
+SAN_FLAGS_tsan = -O1 -fsanitize=thread -fno-omit-frame-pointer -ftls-model=initial-exec
 SAN_FLAGS_cov = -O0 --coverage -fprofile-update=atomic
 SAN_LIB_asan = libasan.so
 SAN_LIB_tsan = libtsan.so
