@@ -90,7 +90,7 @@ local _ = zkr.supported and describe("zkr", function()
 
   it("group join runs a command as a member, and ends with its status", function()
     local started = start("group", "join", "/g", "data", "--", "sh", "-c",
-      ("until [ -e %s/go ]; do sleep 0.02; done; exit 7"):format(dir))
+      ("until [ -e %s/go ]; do sleep 0.1; done; exit 7"):format(dir))
     local group = assert(session:group("/g"))
     assert.are.equal("data", assert(group:await(1, 100))[1].data)
     process.output("touch " .. dir .. "/go")
@@ -100,8 +100,8 @@ local _ = zkr.supported and describe("zkr", function()
 
   it("register shows the instance while the command runs; takes it back before it passes SIGTERM on", function()
     local registry = assert(session:registry("/services"))
-    local command = ([[trap 'until [ -e %s/gone ]; do sleep 0.02; done; exit 9' TERM; touch %s/up
-      while :; do sleep 0.02; done]]):format(dir, dir)
+    local command = ([[trap 'until [ -e %s/gone ]; do sleep 0.1; done; exit 9' TERM; touch %s/up
+      while :; do sleep 0.1; done]]):format(dir, dir)
     local started = start("register", "web", "10.0.0.7", "8080", "--weight", "2", "--meta", '{"zone":"a"}', "--", "sh", "-c", command)
     assert(registry:await("web", 1, 100))
     local instance = registry:pick("web")

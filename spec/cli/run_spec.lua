@@ -26,12 +26,12 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
   -- Runs it to its end: exit status, output, standard error.
   local function ended(line, more) return start(line, more):finish() end
 
-  -- A file that ends the wait of a command: `until [ -e FILE ]; do sleep 0.02; done`.
+  -- A file that ends the wait of a command: `until [ -e FILE ]; do sleep 0.1; done`.
   local function gate()
     local path = os.tmpname()
     os.remove(path)
     return { path = path,
-      wait = ("until [ -e %s ]; do sleep 0.02; done"):format(path), open = function() assert(io.open(path, "w")):close() end,
+      wait = ("until [ -e %s ]; do sleep 0.1; done"):format(path), open = function() assert(io.open(path, "w")):close() end,
       remove = function() os.remove(path) end }
   end
 
@@ -128,7 +128,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
 
     it("asks what the command has left running to end, and releases then", run(function()
       local door = gate()
-      local left = ("trap \"echo asked; exit\" TERM; touch %s; while :; do sleep 0.02; done"):format(door.path)
+      local left = ("trap \"echo asked; exit\" TERM; touch %s; while :; do sleep 0.1; done"):format(door.path)
       local status, out = ended(("lock /l --grace 15 -- bash -c '(%s) & %s; echo end'"):format(left, door.wait))
       assert.are.same({ 0, "end\nasked\n" }, { status, out })
       door.remove()
@@ -203,7 +203,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
 
   describe("when the hold", function()
     -- A command that says that it was asked to end, and ends a moment later.
-    local POLITE = [[bash -c 'trap "echo asked; exit 0" TERM; echo runs; while :; do sleep 0.02; done']]
+    local POLITE = [[bash -c 'trap "echo asked; exit 0" TERM; echo runs; while :; do sleep 0.1; done']]
 
     it("is about to end, the command is asked first", run(function()
       local proxy = env.proxy()

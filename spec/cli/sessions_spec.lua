@@ -32,8 +32,10 @@ local MASKS = {
   { "%^C\n", "^C" }, -- the prompt follows on the same line
 }
 
+local HOSTNAME = process.output("hostname"):gsub("%p", "%%%0")
+
 local function masked(text)
-  text = text:gsub(process.output("hostname"):gsub("%p", "%%%0"), "web1")
+  text = text:gsub(HOSTNAME, "web1")
   for _, mask in ipairs(MASKS) do text = text:gsub(mask[1], mask[2]) end
   return text
 end

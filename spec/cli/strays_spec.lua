@@ -77,7 +77,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr lock", function()
     end))
 
     it("when the command ends", run(function()
-      local zkr = begin(("until [ -e %s/go ]; do sleep 0.02; done; exit 7"):format(folder))
+      local zkr = begin(("until [ -e %s/go ]; do sleep 0.1; done; exit 7"):format(folder))
       os.execute(("touch %s/go"):format(folder))
       check(zkr, 7)
     end))
@@ -102,7 +102,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr lock", function()
       return
     end
     os.execute("chmod 755 " .. folder)
-    local zkr = start(("exec %s sh -c 'echo runs; until [ -e %s/go ]; do sleep 0.02; done'"):format(OTHER, folder), WEAK)
+    local zkr = start(("exec %s sh -c 'echo runs; until [ -e %s/go ]; do sleep 0.1; done'"):format(OTHER, folder), WEAK)
     zkr:prints "runs"
     zkr:signal("KILL", zkr:minder())
     env.eventually("zkr says so", function() return zkr:read "err":find "^zkr: process %d+ of the command is another user's" end, LIMIT)

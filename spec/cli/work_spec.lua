@@ -89,7 +89,7 @@ local _ = zkr.supported and describe("zkr queue", function()
   it("works on N at once, and not on more", function()
     for i = 1, 7 do assert(queue:put("item " .. i)) end
     process.output("mkdir " .. dir .. "/now")
-    local command = ("mktemp %s/now/XXXXXX >/dev/null; until [ -e %s/go ]; do sleep 0.02; done"):format(dir, dir)
+    local command = ("mktemp %s/now/XXXXXX >/dev/null; until [ -e %s/go ]; do sleep 0.1; done"):format(dir, dir)
     start("--drain", "-j", "3", "--", "sh", "-c", command)
     env.eventually("three at once", function() return process.output("ls " .. dir .. "/now | wc -l") == "3" end)
     assert.are.equal(7, queue:size()) -- claimed items are in the queue
@@ -101,7 +101,7 @@ local _ = zkr.supported and describe("zkr queue", function()
 
   it("finishes what runs at SIGTERM, and claims no more", function()
     assert(queue:put_all { "first", "second" })
-    local command = ("cat >%s/seen; until [ -e %s/go ]; do sleep 0.02; done; echo done"):format(dir, dir)
+    local command = ("cat >%s/seen; until [ -e %s/go ]; do sleep 0.1; done; echo done"):format(dir, dir)
     start("-j", "1", "--", "sh", "-c", command)
     env.eventually("the first item", function() return read "seen" == "first" end)
     started:signal "TERM"
@@ -151,7 +151,7 @@ local _ = zkr.supported and describe("zkr queue", function()
   local function start_two()
     assert(queue:put_all { "one", "two" })
     start("-j", "2", "--drain", "--", "sh", "-c",
-      ("read -r item; echo $$ $PPID >%s/$item.$ZKR_ATTEMPT; until [ -e %s/go ]; do sleep 0.02; done"):format(dir, dir))
+      ("read -r item; echo $$ $PPID >%s/$item.$ZKR_ATTEMPT; until [ -e %s/go ]; do sleep 0.1; done"):format(dir, dir))
     for _, name in ipairs { "one.1", "two.1" } do env.eventually(name, function() return read(name):find "\n" end) end
   end
 

@@ -80,7 +80,7 @@ function env.eventually(what, condition, seconds)
   while not condition() do
     local waited = zk.now() - began
     if waited > (seconds or 300) then error("never happened: " .. what, 2) end
-    zk.sleep(math.min(0.005 + waited / 20, 0.05))
+    zk.sleep(math.min(0.005 + waited / 20, 0.1))
   end
 end
 

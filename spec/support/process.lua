@@ -1,5 +1,8 @@
 -- Helpers for specs: other processes and files.
 
+local lfs = require "lfs"
+local socket = require "socket"
+
 local M = {}
 
 ---@return string name of the interpreter that runs this spec
@@ -39,17 +42,17 @@ function M.children(pid)
 end
 
 function M.exists(path)
-  return M.holds(("[ -e '%s' ]"):format(path))
+  return lfs.attributes(path, "mode") ~= nil
 end
 
--- Waits until `condition` is true. Checks it repeatedly, for so many seconds, or for a time that is enough even on a busy machine. A check
--- may take as much of the processor as a program's start, so there are fewer the longer it waits.
+-- Waits until `condition` is true, while the whole process waits. Checks it repeatedly, for so many seconds, or for a time that is enough
+-- even on a busy machine. A check may take as much of the processor as a program's start, so there are fewer the longer it waits.
 function M.eventually(condition, seconds)
   local deadline, pause = os.time() + (seconds or 300), 0.01
   repeat
     local value = condition()
     if value then return value end
-    os.execute(("sleep %.3f"):format(pause))
+    socket.sleep(pause)
     pause = math.min(pause * 1.2, 0.2)
   until os.time() > deadline
   return nil, "it did not become true in time"
