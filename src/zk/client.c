@@ -2,7 +2,8 @@
  * The single-threaded client library, driven by our own loop.
  *
  * 1. Each turn asks zookeeper_interest what the library waits for (in that call it also connects,
- *    pings and times out).
+ *    pings and times out). When the library has come to the end of its list of servers, it wants to
+ *    pause, but asked again it would connect at once: it is asked when the pause is over.
  * 2. When the socket is ready, zookeeper_process receives. The library then calls the completions
  *    and the one watcher, which only copy.
  * 3. Requests are submitted after that, never from inside a callback.
@@ -166,6 +167,7 @@ bool zr_client_open(struct zr_handle *handle)
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
     zoo_deterministic_conn_order(1);
     client->zh = init(handle);
+    client->paused_until_us = 0;
     if (client->zh == NULL) {
         zr_secure_enter(NULL);
         return false;
@@ -225,7 +227,7 @@ static short events_of(int interest)
                    (interest & ZOOKEEPER_WRITE ? POLLOUT : 0));
 }
 
-/* After a connection has just failed, the next attempt follows at once. */
+/* After a connection has just failed, the library is asked again at once. */
 static int64_t wait_of(int rc, const struct timeval *wait)
 {
     if (rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT)
@@ -240,10 +242,19 @@ static void purge(struct zr_client *client)
     client->purging = !noticed || client->pending > 0;
 }
 
+/* True during a pause of the library. Other handles of the process have turns meanwhile. */
+static bool pauses(struct zr_client *client, int64_t now_us)
+{
+    if (client->purging || now_us >= client->paused_until_us)
+        return false;
+    client->wait_us = client->paused_until_us - now_us;
+    return true;
+}
+
 void zr_client_prepare(struct zr_handle *handle, int64_t now_us)
 {
     struct zr_client *client = &handle->client;
-    if (zr_client_rests(handle, now_us))
+    if (zr_client_rests(handle, now_us) || pauses(client, now_us))
         return;
     zhandle_t *zh = enter(handle);
     int before = zoo_state(zh), fd = -1, interest = 0;
@@ -253,6 +264,8 @@ void zr_client_prepare(struct zr_handle *handle, int64_t now_us)
     client->events = events_of(rc == ZOK ? interest : 0);
     client->sending = (client->events & POLLOUT) != 0;
     client->wait_us = wait_of(rc, &wait);
+    if (rc == ZOK && fd < 0 && !client->purging)
+        client->paused_until_us = now_us + client->wait_us;
     zr_client_secure_prepare(handle);
     if (client->fd >= 0 && (before == 0 || before == ZOO_NOTCONNECTED_STATE))
         began(handle, now_us);

@@ -43,6 +43,8 @@ struct zr_client {
     int64_t wait_us;     /* how long it wants to wait at most */
     int64_t began_us;    /* when the present attempt to connect began */
     struct zr_handshake handshake;
+    int64_t paused_until_us; /* the library must not be asked before */
+
     size_t pending;        /* requests and heartbeats that it has not answered */
     struct zr_list multis; /* of these, the transactions, in the order of their answers */
     struct zr_incoming incoming;
